@@ -282,6 +282,15 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         """
         return None
 
+    def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> Belief:
+        """Return what answers are taken from: what the prior has learned from the labels."""
+        return prior.update_counts(counts)
+
+    def settled(self, cells: Cells, counts: Int[np.ndarray, "K O"]) -> bool:
+        """Tell whether labels leave nothing open of this pool: every item that is worth a label has one."""
+        missing = counts.sum(-1) < cells.sizes
+        return not (missing & self.playable(cells)).any()
+
     @abstractmethod
     def reward(self, cells: Cells, prior: Belief) -> Reward | CellMeasure:
         """Return what one label is worth, or what is measured."""

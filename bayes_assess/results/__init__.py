@@ -40,7 +40,10 @@ from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.curve import CurveResult as CurveResult
 from bayes_assess.results.evidence.believed import Believed as Believed
+from bayes_assess.results.evidence.groupwise import Groupwise as Groupwise
 from bayes_assess.results.evidence.numbers import WeightedNumbers
+from bayes_assess.results.evidence.ranks import BelievedRanks
+from bayes_assess.results.evidence.told import Told
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
 from bayes_assess.results.groups import CostResult as CostResult
@@ -91,17 +94,31 @@ _RESULTS: dict[type[Question], type[Result]] = {
     Mean: MeanResult,
     Metric: MetricResult,
 }
-_WEIGHTED: dict[type[Question], type[Weighted]] = {
-    MultiLabelMetric: WeightedLabelSets,
-    NumericMetric: WeightedNumbers,
-    Question: Weighted,
+_EVIDENCE: dict[str, dict[type[Question], type[Told]]] = {  # by what was found
+    "found": {PrecisionCurve: BelievedRanks, Question: Believed},
+    "answer": {MultiLabelMetric: WeightedLabelSets, NumericMetric: WeightedNumbers, Question: Weighted},
+    "": {Question: Groupwise},
 }
 
 
-def make_result(question: Question, **fields: Any) -> Result:
-    """Make the result that belongs to a question; `fields` are those of `Result` and of its evidence."""
-    kind = Believed if "found" in fields else _first(_WEIGHTED, question)
-    return _first(_RESULTS, question)._made(kind, {"question": question, **fields})
+def make_result(
+    question: Question, *, of_pool: Mapping[str, object], found: Mapping[str, object], **told: object
+) -> Result:
+    """Make the result that belongs to a question.
+
+    Parameters
+    ----------
+    question : Question
+    of_pool : mapping
+        What it needs to know of the pool, see `Question.result_fields`.
+    found : mapping
+        What labels say, fields of their evidence.
+    **told
+        Fields of `Told`.
+    """
+    kinds = next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found)
+    evidence = _first(kinds, question)(question=question, **told, **found)
+    return _first(_RESULTS, question)(question, evidence, **of_pool)
 
 
 def _first(kinds: Mapping[type[Question], Any], question: Question) -> Any:

@@ -13,7 +13,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import GroupPair, MeasureComparison, TwoSystems
 from bayes_assess.results import plots
-from bayes_assess.results._base import Result
+from bayes_assess.results._base import EvidenceT_co, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ EVENTS = ("first is worse", "equivalent", "first is better")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict(Result):
+class Verdict(Result[EvidenceT_co]):
     """Names of the two sides, and the most probable of three events."""
 
     question: GroupPair | TwoSystems | MeasureComparison

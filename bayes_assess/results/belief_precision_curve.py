@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 from bayes_assess.results.evidence._belief_draws import Variables
-from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.ranks import BelievedRanks
 from bayes_assess.results.metric import MetricResult
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
+class BeliefPrecisionCurveResult(MetricResult[BelievedRanks], RankedAnswer):
     """The precision curve from a belief that learns what the scores mean.
 
     Between the thresholds that the belief is asked about, positives are taken to be in random order, but for those that
@@ -40,10 +40,13 @@ class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
     """
 
     question: PrecisionCurve
-    first_labels: Int[np.ndarray, " F"] = field(kw_only=True)
-
     estimate = RankedAnswer.estimate  # at ranks, not at thresholds
     interval = RankedAnswer.interval
+
+    @property
+    def first_labels(self) -> Int[np.ndarray, " F"]:
+        """Labels of the first items, best first: 1, 0, or -1 where there is none."""
+        return self.evidence.first_labels
 
     @property
     def n_items(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,10 +16,10 @@ from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
 from bayes_assess.questions import AllPairs, GroupAccuracy, GroupPair, TwoCalibrations, TwoGroups, TwoSystems
 from bayes_assess.results import plots
-from bayes_assess.results._base import Result
-from bayes_assess.results._learned import contradiction
+from bayes_assess.results._of_groups import OfGroups
 from bayes_assess.results._verdict import Verdict, pairs_table
 from bayes_assess.results.calibration import CalibrationResult
+from bayes_assess.results.evidence.groupwise import Groupwise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ _SURE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(Verdict):
+class CompareResult(OfGroups, Verdict[Groupwise]):
     """The difference D of two accuracies, first less second, and the verdict on it.
 
     Attributes
@@ -62,12 +62,12 @@ class CompareResult(Verdict):
     @cached_property
     def estimate(self) -> float:
         """Posterior mean of the difference, first less second."""
-        return float(self.question.estimate(self.cells, self._learner, self.counts))
+        return float(self.question.estimate(self.cells, self.evidence.learner, self.counts))
 
     @cached_property
     def masses(self) -> Float[np.ndarray, " 3"]:
         """Posterior probabilities of D < -rope, |D| <= rope and D > rope."""
-        return self.question.masses(self.cells, self._learner, self.counts)
+        return self.question.masses(self.cells, self.evidence.learner, self.counts)
 
     @property
     def verdict(self) -> str:
@@ -86,7 +86,7 @@ class CompareResult(Verdict):
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the difference, and the counts, as an ArviZ object."""
-        prior = self.question.draws(self.cells, self.prior, np.zeros_like(self.counts), self.seed + 1, len(self.draws))
+        prior = self.evidence.prior_draws(len(self.draws))
         return to_arviz(
             {"difference": self.draws},
             prior={"difference": prior},
@@ -118,8 +118,8 @@ class TwoGroupsResult(CompareResult):
         """Return columns of the table: what is known of each group by itself."""
         by: Any = self.question.by
         question = GroupAccuracy(by, target=self.question.target)
-        estimate = question.estimate(self.cells, self._learner, self.counts)
-        low, high = question.interval(self.cells, self._learner, self.counts, self.level).T
+        estimate = question.estimate(self.cells, self.evidence.learner, self.counts)
+        low, high = question.interval(self.cells, self.evidence.learner, self.counts, self.level).T
         columns = {"group": self.cells.names, "items": self.cells.sizes, "labelled": self.counts.sum(-1)}
         return columns | {"right": self.counts[:, 1], "accuracy": estimate, "lower": low, "upper": high}
 
@@ -133,7 +133,7 @@ class TwoGroupsResult(CompareResult):
         )
 
     def _of_the_prior(self) -> str | None:
-        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
+        return self.evidence.contradiction()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,9 +162,8 @@ class CalibrationComparisonResult(TwoGroupsResult):
 
     @cached_property
     def _each(self) -> dict[str, np.ndarray]:
-        names = ("prior", "cells", "counts", "level", "design", "seed", "belief")
-        fields = {name: getattr(self, name) for name in names}
-        found = CalibrationResult(question=self.question.each(self.cells), **fields)
+        question = self.question.each(self.cells)
+        found = CalibrationResult(question, replace(self.evidence, question=question))
         low, high = found.interval.T
         columns = {"group": found.groups, "items": found.size, "labelled": found.labelled}
         return columns | {"ece": found.estimate, "lower": low, "upper": high}
@@ -207,7 +206,7 @@ class TwoSystemsResult(CompareResult):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairsResult(Result):
+class PairsResult(OfGroups):
     """All pairs of groups compared.
 
     Attributes
@@ -238,7 +237,7 @@ class PairsResult(Result):
     @cached_property
     def masses(self) -> Float[np.ndarray, "G G 3"]:
         """Posterior probabilities that the row is worse than the column, practically equal, better."""
-        return self.question.masses(self.cells, self._learner, self.counts)
+        return self.question.masses(self.cells, self.evidence.learner, self.counts)
 
     @property
     def probability(self) -> float:
@@ -250,7 +249,7 @@ class PairsResult(Result):
     def draws(self) -> Float[np.ndarray, "S G G"]:
         """Posterior draws of all differences, (S, G, G): fewer of them the more groups there are."""
         n_draws = int(np.clip(20_000_000 // self.size.size**2, 250, 10_000))
-        return self.question.draws(self.cells, self._learner, self.counts, self.seed, n_draws)
+        return self.evidence.draws(n_draws)
 
     def table(self) -> Table:
         """Tabulate every pair of groups with items, the surest verdicts first."""
@@ -269,11 +268,12 @@ class PairsResult(Result):
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""
-        posterior, prior = self._thetas(self.n_draws)
-        return self._groups_to_arviz({"theta": posterior}, {"theta": prior}, {"agreements": self.counts[:, 1]})
+        posterior, prior = self.evidence.thetas(self.n_draws)
+        observed = {"agreements": self.counts[:, 1]}
+        return self.evidence.to_arviz({"theta": posterior}, {"theta": prior}, observed, self._attributes())
 
     def _of_the_prior(self) -> str | None:
-        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
+        return self.evidence.contradiction()
 
     def _answer(self) -> list[str]:
         table = self.table()

@@ -18,8 +18,9 @@ from bayes_assess.models.belief import is_mixture
 from bayes_assess.questions import ConfusionMatrix
 from bayes_assess.questions._base import pool_size
 from bayes_assess.results import plots
-from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
+from bayes_assess.results._of_groups import OfGroups
+from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.groups import CostResult
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _ANNOTATED = 12  # classes up to which a figure has room for numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionResult(Result):
+class ConfusionResult(OfGroups):
     """Shares of labels among the items of every predicted class.
 
     Attributes
@@ -70,11 +71,6 @@ class ConfusionResult(Result):
         """Labels of every predicted class, (K,)."""
         return self.counts.sum(-1)
 
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "K C 2"]:
-        """Credible interval of every entry, (K, C, 2)."""
-        return self.question.interval(self.cells, self._learner, self.counts, self.level)
-
     @property
     def n_draws(self) -> int:
         """How many posterior draws are taken: few of a large matrix."""
@@ -89,7 +85,7 @@ class ConfusionResult(Result):
             raise QuestionError("The question has no costs; ask ba.ConfusionMatrix(cost=...).")
         # Labels are counted by their costs, as if the costs alone had been asked for.
         question = MostCostly(self.question.cost_matrix, target=self.question.target)
-        return CostResult(
+        evidence = Groupwise(
             question=question,
             prior=question.merged(self.prior),
             cells=self.cells,
@@ -101,6 +97,7 @@ class ConfusionResult(Result):
             # The hyperparameters of a mixture have learned from all labels, not from their costs alone.
             belief=question.merged(self.posterior) if self.belief or is_mixture(self.prior) else None,
         )
+        return CostResult(question, evidence)
 
     def table(self) -> Table:
         """Tabulate every pair of predicted class and label, the most frequent labels of a class first."""

@@ -19,14 +19,16 @@ from bayes_assess.questions import MostCostly
 from bayes_assess.results import plots
 from bayes_assess.results._base import Shares
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
+from bayes_assess.results._of_groups import OfGroups
 from bayes_assess.results._ranks import Ranks
+from bayes_assess.results.evidence.groupwise import Groupwise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupwiseResult(Ranks):
+class GroupwiseResult(OfGroups, Ranks[Groupwise]):
     """One value per group: estimates, intervals, ranks (1 is the worst) and probabilities.
 
     Attributes
@@ -194,7 +196,7 @@ class GroupwiseResult(Ranks):
 
     def _prior_estimate(self) -> Float[np.ndarray, " G"]:
         """Compute what the estimate was before any label."""
-        return self.question.estimate(self.cells, self.prior, np.zeros_like(self.counts))
+        return self.question.estimate(self.cells, self.prior, self.evidence.nothing)
 
     _counted: ClassVar[tuple[str, ...]] = ("right",)  # columns of what is counted in labels, whole numbers
 
@@ -296,15 +298,15 @@ class GroupResult(GroupwiseResult):
             return []
         sizes = self.cells.sizes - self.skipped
         others = replace(self.cells, sizes=sizes)
-        draws = self.question.draws(others, self._learner, self.counts, self.seed, self.n_draws) @ sizes
-        mean = self.question.estimate(others, self._learner, self.counts) @ sizes
+        draws = self.question.draws(others, self.evidence.learner, self.counts, self.seed, self.n_draws) @ sizes
+        mean = self.question.estimate(others, self.evidence.learner, self.counts) @ sizes
         n, total = self.n_skipped, self.cells.n_items
         found = [(float(mean + k) / total, self._ends((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
-        return [self._supposition("the overall accuracy", ("right", "wrong"), found)]
+        return [self.evidence._supposition("the overall accuracy", ("right", "wrong"), found)]
 
     def _of_the_prior(self) -> str | None:
         score = self.cells.mean_score
-        found = contradiction(self.prior, self.successes, self.labelled, score)
+        found = self.evidence.contradiction()
         return found or what_was_learned(self.posterior, self.draws, self.size, score, self._tails())
 
     def to_arviz(self) -> Any:
@@ -312,9 +314,9 @@ class GroupResult(GroupwiseResult):
 
         ``theta`` is the accuracy of the population; ``accuracy`` is what the question asks for, under its target.
         """
-        posterior, prior = self._thetas(len(self.draws))
+        posterior, prior = self.evidence.thetas(len(self.draws))
         drawn = {"theta": posterior, "accuracy": self.draws}
-        return self._groups_to_arviz(drawn, {"theta": prior}, {"agreements": self.successes})
+        return self.evidence.to_arviz(drawn, {"theta": prior}, {"agreements": self.successes}, self._attributes())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -348,8 +350,7 @@ class CostResult(GroupwiseResult):
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the costs, observed and constant data as an ArviZ object."""
-        nothing = np.zeros_like(self.counts)
-        prior = self.question.draws(self.cells, self.prior, nothing, self.seed + 1, self.n_draws)
+        prior = self.evidence.prior_draws(self.n_draws)
         return to_arviz(
             {"cost": self.draws},
             prior={"cost": prior},

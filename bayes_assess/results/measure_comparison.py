@@ -14,7 +14,7 @@ from bayes_assess._tools.text import points
 from bayes_assess.questions import MeasureComparison
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import measure_in_words, title_of
-from bayes_assess.results._ordered import EvidenceT_co
+from bayes_assess.results._ordered import MeasureEvidenceT_co
 from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.metric import MetricResult
 
@@ -25,7 +25,7 @@ _POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasureVerdict(Verdict, MetricResult[EvidenceT_co]):
+class MeasureVerdict(Verdict[MeasureEvidenceT_co], MetricResult[MeasureEvidenceT_co]):
     """The verdict on the difference D of a measure of two systems or groups, first less second.
 
     Attributes

@@ -14,7 +14,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import MeasurePairs
 from bayes_assess.results import plots
-from bayes_assess.results._ordered import EvidenceT_co
+from bayes_assess.results._ordered import MeasureEvidenceT_co
 from bayes_assess.results._verdict import pairs_table
 from bayes_assess.results.metric import MeasuresResult
 
@@ -25,7 +25,7 @@ _SURE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasurePairsResult(MeasuresResult[EvidenceT_co]):
+class MeasurePairsResult(MeasuresResult[MeasureEvidenceT_co]):
     """All groups compared by one measure, such as systems by their rates of good answers.
 
     Attributes

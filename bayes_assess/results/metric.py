@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +11,9 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.results import plots
-from bayes_assess.results._base import Shares, Told
+from bayes_assess.results._base import Shares
 from bayes_assess.results._in_words import title_of
-from bayes_assess.results._ordered import EvidenceT_co, Ordered
+from bayes_assess.results._ordered import MeasureEvidenceT_co, Ordered
 from bayes_assess.results.evidence._belief_draws import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.weighted import Weighted
@@ -22,10 +21,8 @@ from bayes_assess.results.evidence.weighted import Weighted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_TOLD = [one.name for one in fields(Told)]
 
-
-class MeasuresResult(Ordered[EvidenceT_co]):
+class MeasuresResult(Ordered[MeasureEvidenceT_co]):
     """Measures and the evidence on them, whatever is asked of them.
 
     Type checkers know by the class of the evidence which of the attributes there are; those that are not there raise
@@ -35,18 +32,6 @@ class MeasuresResult(Ordered[EvidenceT_co]):
     _of_evidence: ClassVar[str] = (
         "found credible_interval design_interval contradicted band sensitivity covariance n_effective in_ellipsoid"
     )
-
-    @classmethod
-    def _made(cls, kind: type[Told], given: dict[str, Any]) -> Self:
-        told = {name: given.pop(name) for name in _TOLD if name in given}
-        own = {one.name: given.pop(one.name) for one in fields(kind) if one.name in given}
-        evidence: Any = kind(**told, **own)
-        return cls(**told, evidence=evidence, **given)
-
-    @property
-    def guarantee(self) -> str:
-        """What the interval promises."""
-        return self.evidence.guarantee
 
     @property
     def assumption(self) -> str:
@@ -76,12 +61,9 @@ class MeasuresResult(Ordered[EvidenceT_co]):
     @cached_property
     def draws(self) -> Float[np.ndarray, "S k"]:
         """Posterior draws of the measures."""
-        return self.evidence.joint if self.evidence.has_posterior else super().draws
-
-    @property
-    def n_draws(self) -> int:
-        """Draws of items, repeated ones included; of a belief, posterior draws."""
-        return self.evidence.n_draws
+        if self.evidence.has_posterior:
+            return self.evidence.joint
+        return self.question.draws(self.cells, self.prior, self.counts, self.seed, self.n_draws)  # which says why not
 
     @property
     def item_shares(self) -> Shares | None:
@@ -218,15 +200,8 @@ class MeasuresResult(Ordered[EvidenceT_co]):
     def _trusted(self) -> str:
         return self.evidence.trusted
 
-    @property
-    def _words(self) -> Told:
-        return self.evidence
 
-    def _progress(self) -> str:
-        return self.evidence._progress()
-
-
-class MetricResult(MeasuresResult[EvidenceT_co]):
+class MetricResult(MeasuresResult[MeasureEvidenceT_co]):
     """Measures, such as F1, from a belief that learns what the scores mean, or from weighted draws.
 
     Attributes

@@ -10,7 +10,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.random_labels import labels_of_variance, random_labels
-from bayes_assess.results._ordered import EvidenceT_co
+from bayes_assess.results._ordered import MeasureEvidenceT_co
 from bayes_assess.results.metric import MetricResult
 
 _LINES = 12  # of a summary
@@ -18,7 +18,7 @@ _JUDGE = ("judge", "bias", "bias_lower", "bias_upper", "random_labels")  # colum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProxyResult(MetricResult[EvidenceT_co]):
+class ProxyResult(MetricResult[MeasureEvidenceT_co]):
     """A mean over a pool, or over its groups, beside that of the predictions.
 
     Attributes
@@ -107,7 +107,7 @@ class ProxyResult(MetricResult[EvidenceT_co]):
         return f"About {n:,} random labels would give {intervals} as narrow; {self.labels_used:,} were used."
 
 
-class RateResult(ProxyResult[EvidenceT_co]):
+class RateResult(ProxyResult[MeasureEvidenceT_co]):
     """The rate of positive labels of a pool, or of its groups, beside that of the predictions.
 
     Attributes
@@ -125,7 +125,7 @@ class RateResult(ProxyResult[EvidenceT_co]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeanResult(ProxyResult[EvidenceT_co]):
+class MeanResult(ProxyResult[MeasureEvidenceT_co]):
     """The mean rating of a pool, or of its groups, beside that of the predictions.
 
     Attributes

@@ -12,7 +12,7 @@ from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE, TruePositiveRate
+from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE
 from bayes_assess.questions import GroupRecall
 from bayes_assess.results._learned import contradiction, what_was_learned
 from bayes_assess.results.groups import GroupwiseResult
@@ -46,7 +46,6 @@ class RecallResult(GroupwiseResult):
     """
 
     question: GroupRecall
-    prior: TruePositiveRate
     _counted: ClassVar[tuple[str, ...]] = ("positive", "found")
 
     @property
@@ -59,15 +58,10 @@ class RecallResult(GroupwiseResult):
         """Positive labels whose items the system has found, (G,)."""
         return self.counts[:, FOUND]
 
-    @property
-    def _all_labelled(self) -> bool:
-        """Whether everything is known: every item, and of every group positive ones."""
-        return super()._all_labelled and bool((self.positives > 0)[self.size > 0].all())
-
     @cached_property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         """Recall over all groups: estimate and credible interval."""
-        mean, draws = self.question.overall(self.cells, self._learner, self.counts, self.seed, self.n_draws)
+        mean, draws = self.question.overall(self.cells, self.evidence.learner, self.counts, self.seed, self.n_draws)
         return mean, self._ends(draws, mean)
 
     def _answer(self) -> list[str]:
@@ -85,10 +79,9 @@ class RecallResult(GroupwiseResult):
         return {"positive": self.positives, "found": self.successes}
 
     def _of_the_prior(self) -> str | None:
-        found = contradiction(self.prior.rate, self.successes, self.positives, None)
-        return found or what_was_learned(
-            self._learner.update_counts(self.counts).rate, self.draws, self.size, None, self._tails()
-        )
+        prior: Any = self.prior
+        found = contradiction(prior.rate, self.successes, self.positives, None)
+        return found or what_was_learned(self.posterior.rate, self.draws, self.size, None, self._tails())
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws, observed and constant data as an ArviZ object.
@@ -96,11 +89,11 @@ class RecallResult(GroupwiseResult):
         ``theta`` is the true positive rate of the population; ``recall`` is what the question asks for, under its
         target; ``share`` is that of the positive items in the population.
         """
-        n, beliefs = len(self.draws), (self._learner.update_counts(self.counts), self.prior)
-        drawn = []
+        beliefs: tuple[Any, Any] = self.posterior, self.prior
+        n, drawn = len(self.draws), []
         for i, belief in enumerate(beliefs):
             keys = jax.random.split(jax_key(self.seed + i, "draws"))
             parts = zip(("theta", "share"), (belief.rate, belief.share), keys, strict=True)
             drawn.append({name: np.asarray(part.sample(key, n)) for name, part, key in parts})
         observed = {"found": self.successes, "positives": self.positives}
-        return self._groups_to_arviz(drawn[0] | {"recall": self.draws}, drawn[1], observed)
+        return self.evidence.to_arviz(drawn[0] | {"recall": self.draws}, drawn[1], observed, self._attributes())
