@@ -49,6 +49,7 @@ from bayes_assess.results.evidence.weighted import WeightedLabelSets
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
+from bayes_assess.results.groups import RecallResult as RecallResult
 from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
 from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
 from bayes_assess.results.metric import MetricResult as MetricResult
@@ -56,7 +57,9 @@ from bayes_assess.results.precision_curve import PrecisionCurveResult as Precisi
 from bayes_assess.results.proxy import MeanResult as MeanResult
 from bayes_assess.results.proxy import ProxyResult as ProxyResult
 from bayes_assess.results.proxy import RateResult as RateResult
-from bayes_assess.results.recall import RecallResult as RecallResult
+from bayes_assess.results.sections.costs import Costs as Costs
+from bayes_assess.results.sections.groups import Accuracies as Accuracies
+from bayes_assess.results.sections.recalls import Recalls as Recalls
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
 # By the kind of evidence.
@@ -74,25 +77,26 @@ WeightedComparisonResult = MeasureVerdict[Weighted]
 BeliefPairsResult = MeasurePairsResult[Believed]
 WeightedPairsResult = MeasurePairsResult[Weighted]
 
-_RESULTS: dict[type[Question], type[Result]] = {
-    GroupAccuracy: GroupResult,
-    GroupRecall: RecallResult,
-    ConfusionMatrix: ConfusionResult,
-    MostCostly: CostResult,
-    Calibration: CalibrationResult,
-    LeastCalibrated: CalibrationResult,
-    TwoGroups: TwoGroupsResult,
-    TwoCalibrations: CalibrationComparisonResult,
-    TwoSystems: TwoSystemsResult,
-    AllPairs: PairsResult,
-    MeasureComparison: MeasureVerdict,
-    MeasurePairs: MeasurePairsResult,
-    Best: BestResult,
-    PrecisionCurve: BeliefPrecisionCurveResult,
-    PRCurve: CurveResult,
-    Rate: RateResult,
-    Mean: MeanResult,
-    Metric: MetricResult,
+# The class of its result, and of what it adds to that.
+_RESULTS: dict[type[Question], tuple[type, ...]] = {
+    GroupAccuracy: (GroupResult, Accuracies),
+    GroupRecall: (GroupResult, Recalls),
+    MostCostly: (GroupResult, Costs),
+    ConfusionMatrix: (ConfusionResult,),
+    Calibration: (CalibrationResult,),
+    LeastCalibrated: (CalibrationResult,),
+    TwoGroups: (TwoGroupsResult,),
+    TwoCalibrations: (CalibrationComparisonResult,),
+    TwoSystems: (TwoSystemsResult,),
+    AllPairs: (PairsResult,),
+    MeasureComparison: (MeasureVerdict,),
+    MeasurePairs: (MeasurePairsResult,),
+    Best: (BestResult,),
+    PrecisionCurve: (BeliefPrecisionCurveResult,),
+    PRCurve: (CurveResult,),
+    Rate: (RateResult,),
+    Mean: (MeanResult,),
+    Metric: (MetricResult,),
 }
 _EVIDENCE: dict[str, dict[type[Question], type[Told]]] = {  # by what was found
     "found": {PrecisionCurve: BelievedRanks, Question: Believed},
@@ -118,7 +122,10 @@ def make_result(
     """
     kinds = next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found)
     evidence = _first(kinds, question)(question=question, **told, **found)
-    return _first(_RESULTS, question)(question, evidence, **of_pool)
+    kind, *sections = _first(_RESULTS, question)
+    if not sections:
+        return kind(question, evidence, **of_pool)
+    return kind(question, evidence, *(section(question, evidence, **of_pool) for section in sections))
 
 
 def _first(kinds: Mapping[type[Question], Any], question: Question) -> Any:

@@ -17,7 +17,6 @@ from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs import many_skipped
-from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
@@ -171,6 +170,12 @@ class Result(Answer, Generic[EvidenceT_co]):
     question: Question
     evidence: EvidenceT_co
 
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, parts: object) -> type:
+            """Return the class: its parts are known to type checkers, and names of classes with parts are classes."""
+            return cls
+
     if TYPE_CHECKING:  # answers have these, each in its shape
 
         @cached_property
@@ -310,10 +315,6 @@ class Result(Answer, Generic[EvidenceT_co]):
 
     def _tails(self) -> list[float]:
         return self.evidence._tails()
-
-    def _ends(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
-        """Equal-tailed interval from draws, extended to the estimate."""
-        return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
 
     def _attributes(self) -> dict[str, object]:
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}

@@ -108,7 +108,7 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def maximum_error_interval(self) -> Float[np.ndarray, "G 2"]:
         """Equal-tailed credible interval of the maximum calibration error, (G, 2)."""
-        return self._ends(self._drawn.maximum, self.maximum_error)
+        return self.evidence.ends_of(self._drawn.maximum, self.maximum_error)
 
     @cached_property
     def group_accuracy(self) -> Float[np.ndarray, " G"]:
@@ -290,7 +290,7 @@ class CalibrationResult(GroupwiseResult):
     def _overall_maximum(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         worst = self._drawn.maximum.max(-1)
         mean = float(worst.mean())
-        return mean, self._ends(worst, mean)
+        return mean, self.evidence.ends_of(worst, mean)
 
     def _direction(self) -> str:
         """Say in which bins the confidence is surely too high, or too low."""

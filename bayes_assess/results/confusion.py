@@ -21,7 +21,8 @@ from bayes_assess.results import plots
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
 from bayes_assess.results._of_groups import OfGroups
 from bayes_assess.results.evidence.groupwise import Groupwise
-from bayes_assess.results.groups import CostResult
+from bayes_assess.results.groups import CostResult, GroupResult
+from bayes_assess.results.sections.costs import Costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +98,7 @@ class ConfusionResult(OfGroups):
             # The hyperparameters of a mixture have learned from all labels, not from their costs alone.
             belief=question.merged(self.posterior) if self.belief or is_mixture(self.prior) else None,
         )
-        return CostResult(question, evidence)
+        return GroupResult(question, evidence, Costs(question, evidence))
 
     def table(self) -> Table:
         """Tabulate every pair of predicted class and label, the most frequent labels of a class first."""
@@ -153,7 +154,7 @@ class ConfusionResult(OfGroups):
 
     def _answer(self) -> list[str]:
         diagonal = np.diagonal(self.estimate) @ self.cells.weights
-        low, high = self._ends(self._agreements @ self.cells.weights, diagonal)
+        low, high = self.evidence.ends_of(self._agreements @ self.cells.weights, diagonal)
         lines = [
             f"Confusion matrix of {len(self.classes)} classes; overall accuracy {diagonal:.3f}, {self.level:.0%} "
             f"{self.guarantee} interval [{low:.3f}, {high:.3f}]."

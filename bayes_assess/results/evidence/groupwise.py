@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.seeds import jax_key
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.to_arviz import Arrays, to_arviz
+from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, Posterior
 from bayes_assess.results._learned import contradiction
 from bayes_assess.results.evidence.told import Told
@@ -73,6 +74,24 @@ class Groupwise(Told):
         posterior, prior = (np.asarray(one.sample(jax_key(self.seed + i, "draws"), n)) for i, one in beliefs)
         return posterior, prior
 
+    def by_group(self, values: np.ndarray) -> np.ndarray:
+        """Add up values of cells (K,) over the cells of every group, (G,)."""
+        return values.reshape(len(self.groups), -1).sum(-1)
+
+    @property
+    def size(self) -> Int[np.ndarray, " G"]:
+        """Items of every group, (G,)."""
+        return self.by_group(self.cells.sizes)
+
+    @property
+    def labelled(self) -> Int[np.ndarray, " G"]:
+        """Labels of every group, (G,)."""
+        return self.by_group(self.counts.sum(-1))
+
+    def ends_of(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
+        """Compute the equal-tailed interval from draws, extended to the estimate."""
+        return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
+
     @property
     def leans_on_prior(self) -> bool:
         """Whether the answer leans on a prior of which labels tell something."""
@@ -84,8 +103,7 @@ class Groupwise(Told):
 
     def to_arviz(self, posterior: Arrays, prior: Arrays, observed: Arrays, attributes: dict[str, object]) -> Any:
         """Hand draws and observed data to ArviZ, beside labels and items of every group."""
-        of_cells = {"labels": self.counts.sum(-1), "items": self.cells.sizes}
-        known = {name: values.reshape(len(self.groups), -1).sum(-1) for name, values in of_cells.items()}
+        known = {"labels": self.labelled, "items": self.size}
         return to_arviz(
             posterior,
             prior=prior,
