@@ -181,7 +181,9 @@ def test_type_checkers_see_the_results_that_questions_have(name):
     question = getattr(questions, base.value.attr)
     seen = [of_parts(one) for one in getattr(base.slice, "elts", [base.slice])]
     kind, *sections = next(results._RESULTS[asked] for asked in question.__mro__ if asked in results._RESULTS)
-    section = [one.__name__ for one in sections if one not in (results.Accuracies,)]  # which is left out
+    section = [
+        one.__name__ for one in sections if one not in (results.Accuracies, results.Measures)
+    ]  # which is left out
     evidence = [["Believed"], ["Weighted"]] if issubclass(question, ba.Metric) else [[]]
     made = [(kind.__name__, *of, *section) for of in evidence]
     if name == "PrecisionCurve":  # which designs of ranked lists serve, and none that weighs draws of a pool

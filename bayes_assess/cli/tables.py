@@ -23,7 +23,6 @@ from bayes_assess.results import (
     MeasureVerdict,
     MetricResult,
     PairsResult,
-    ProxyResult,
     RankedAnswer,
     Result,
     TwoSystemsResult,
@@ -87,17 +86,12 @@ def _(result: PairsResult | MeasurePairsResult) -> list[Table]:
 
 @narrow.register
 def _(result: MetricResult) -> list[Table]:
-    return [_measures(result)]
+    return [_measures(result), *map(_judged, result.section.tables())]
 
 
 @narrow.register
 def _(result: MeasureVerdict) -> list[Table]:
     return [result.verdict_table(), _measures(result)]
-
-
-@narrow.register
-def _(result: ProxyResult) -> list[Table]:
-    return [_measures(result), _judged(result)]
 
 
 def _groups(full: Table, sought: str) -> Table:
@@ -187,8 +181,7 @@ def _measures(result: Any) -> Table:
     return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
 
 
-def _judged(result: ProxyResult) -> Table:
-    full = result.judge_table()
+def _judged(full: Table) -> Table:
     ends = Table({"lower": full["bias_lower"], "upper": full["bias_upper"]})
     columns = {
         "measure": full["measure"],

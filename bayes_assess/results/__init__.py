@@ -52,13 +52,17 @@ from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
 from bayes_assess.results.groups import RecallResult as RecallResult
 from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
 from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
+from bayes_assess.results.metric import MeanResult as MeanResult
 from bayes_assess.results.metric import MetricResult as MetricResult
+from bayes_assess.results.metric import ProxyResult as ProxyResult
+from bayes_assess.results.metric import RateResult as RateResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
-from bayes_assess.results.proxy import MeanResult as MeanResult
-from bayes_assess.results.proxy import ProxyResult as ProxyResult
-from bayes_assess.results.proxy import RateResult as RateResult
 from bayes_assess.results.sections.costs import Costs as Costs
 from bayes_assess.results.sections.groups import Accuracies as Accuracies
+from bayes_assess.results.sections.judged import Judged as Judged
+from bayes_assess.results.sections.judged import JudgedMeans as JudgedMeans
+from bayes_assess.results.sections.judged import JudgedRates as JudgedRates
+from bayes_assess.results.sections.measures import Measures as Measures
 from bayes_assess.results.sections.recalls import Recalls as Recalls
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
@@ -89,14 +93,14 @@ _RESULTS: dict[type[Question], tuple[type, ...]] = {
     TwoCalibrations: (CalibrationComparisonResult,),
     TwoSystems: (TwoSystemsResult,),
     AllPairs: (PairsResult,),
-    MeasureComparison: (MeasureVerdict,),
+    MeasureComparison: (MeasureVerdict, Measures),
     MeasurePairs: (MeasurePairsResult,),
-    Best: (BestResult,),
-    PrecisionCurve: (BeliefPrecisionCurveResult,),
-    PRCurve: (CurveResult,),
-    Rate: (RateResult,),
-    Mean: (MeanResult,),
-    Metric: (MetricResult,),
+    Best: (BestResult, Measures),
+    PrecisionCurve: (BeliefPrecisionCurveResult, Measures),
+    PRCurve: (CurveResult, Measures),
+    Rate: (MetricResult, JudgedRates),
+    Mean: (MetricResult, JudgedMeans),
+    Metric: (MetricResult, Measures),
 }
 _EVIDENCE: dict[str, dict[type[Question], type[Told]]] = {  # by what was found
     "found": {PrecisionCurve: BelievedRanks, Question: Believed},

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -170,6 +170,8 @@ class Result(Answer, Generic[EvidenceT_co]):
     question: Question
     evidence: EvidenceT_co
 
+    _of_parts: ClassVar[frozenset[str]] = frozenset()  # attributes that only some kinds of evidence, or sections, have
+
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, parts: object) -> type:
@@ -266,6 +268,14 @@ class Result(Answer, Generic[EvidenceT_co]):
     def notes(self) -> tuple[str, ...]:
         """Sentences on the labels, which end the summary."""
         return self.evidence.notes
+
+    def __dir__(self) -> list[str]:
+        """Name what there is: some of it is of some questions, or of some kinds of evidence."""
+        return [name for name in super().__dir__() if name not in self._of_parts or self._has(name)]
+
+    def _has(self, name: str) -> bool:
+        """Whether a part of the answer has what only some have."""
+        return name in dir(self.evidence)
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=GroupSection, default=Accuracies, covariant=True)
 else:
     SectionT_co = TypeVar("SectionT_co", covariant=True)
-
-_OF_SECTIONS = ("successes", "positives")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -294,6 +292,8 @@ class GroupResult(GroupwiseResult, Generic[SectionT_co]):
 
     section: SectionT_co
 
+    _of_parts: ClassVar[frozenset[str]] = frozenset({"successes", "positives"})
+
     @property
     def successes(self: GroupResult[Accuracies | Recalls]) -> Int[np.ndarray, " G"]:
         """Labels of every group that agree with the prediction; of recall, positive ones whose items were found."""
@@ -304,9 +304,8 @@ class GroupResult(GroupwiseResult, Generic[SectionT_co]):
         """Positive labels of every group, (G,)."""
         return self.section.positives
 
-    def __dir__(self) -> list[str]:
-        """Name what there is: some of it is of some questions."""
-        return [name for name in super().__dir__() if name not in _OF_SECTIONS or hasattr(self.section, name)]
+    def _has(self, name: str) -> bool:
+        return name in dir(self.section)
 
     @cached_property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:

@@ -91,6 +91,11 @@ class Told(ABC):
         return self.question.groups(self.cells)
 
     @property
+    def interval_label(self) -> str:
+        """What intervals are called."""
+        return f"{self.level:.0%} {self.guarantee} interval"
+
+    @property
     def _n_items(self) -> int:
         """Items of the pool that labels can be of."""
         return self.cells.n_items * self.question.labels_each
