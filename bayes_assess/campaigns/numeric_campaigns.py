@@ -19,7 +19,7 @@ from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric
-from bayes_assess.questions.numeric_metric import believed_losses, possible_losses
+from bayes_assess.questions.numeric_metric import believed_losses, possible_errors, possible_losses
 
 
 class NumericCampaigns(CompiledCampaigns):
@@ -38,6 +38,7 @@ class NumericCampaigns(CompiledCampaigns):
         with jax.enable_x64(True):
             start = design.init(*self.plan.setting)
         believed, extremes = partial(believed_losses, pool, question), possible_losses(pool, question, labels[:0])
+        possible, errors = possible_errors(pool, question), question.item_losses(pool, slice(None), labels)
         counts, draws = drawn.record
         starts = np.cumsum(cells.sizes) - cells.sizes
         rng, found = generator(self.seed, "numbers"), []
@@ -50,9 +51,9 @@ class NumericCampaigns(CompiledCampaigns):
                 state = replace(
                     start, counts=counts[r, b], draws=jax.tree.map(lambda x, r=r, b=b: x[r, b], draws), memory=()
                 )
-                asked = np.zeros(len(items), np.int64)
+                asked, ends = np.zeros(len(items), np.int64), possible.ends(items, errors[items])
                 one, _ = weighted_numbers(
-                    design, state, question.spec, losses[items], cell[items], asked, believed, extremes
+                    design, state, question.spec, losses[items], cell[items], asked, believed, extremes, ends
                 )
                 row.append(one)
             found.append(stacked(row))

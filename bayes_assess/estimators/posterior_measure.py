@@ -230,6 +230,69 @@ def measure_draws(
     return _completed(rng, measure, found, rest - found, completion)
 
 
+def measure_draws_of_labels(
+    rng: np.random.Generator,
+    measure: CellMeasure,
+    labels: Float[np.ndarray, "S K O"],
+    weights: Float[np.ndarray, " S"],
+    counts: Int[np.ndarray, "K O"],
+    n: int,
+    order: ScoreOrder | None = None,
+) -> Float[np.ndarray, "n k"]:
+    """Draw the pool's measures from draws of the probabilities of labels.
+
+    Parameters
+    ----------
+    rng : Generator
+    measure : CellMeasure
+    labels : (S, K, O)
+        Probabilities of the outcomes of unlabelled items, posterior draws that know the labels.
+    weights : (S,)
+        Of the draws.
+    counts : (K, O) integers
+        Labelled items. Where labels are draws from p(y | x), no item is known by them.
+    n : int
+        Draws to return; every one takes a draw of `labels`, and labels of all other items.
+    order : ScoreOrder, optional
+        Where the labelled items stand, of measures of a ranking.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.acquisition.cell_measure import measure_on_cells
+    >>> measure = measure_on_cells("accuracy", ba.cells(ba.Pool(predictions=[0, 0, 1, 1])))
+    >>> sure = np.array([[[1.0, 0.0], [1.0, 0.0]]])  # no item is positive
+    >>> known = np.array([[1, 0], [0, 1]])
+    >>> measure_draws_of_labels(np.random.default_rng(0), measure, sure, np.ones(1), known, 2).tolist()
+    [[0.75], [0.75]]
+    """
+    size = np.asarray(measure.size)
+    rest, known = (size, 0) if measure.stochastic else (size - counts.sum(-1), counts)
+    chosen = rng.choice(len(labels), n, p=np.asarray(weights, np.float64) / np.sum(weights))
+    step = max(1, _NUMBERS // labels[0].size)
+    values = []
+    for some in (chosen[at : at + step] for at in range(0, n, step)):
+        share = np.asarray(labels[some], np.float64)
+        share = share / share.sum(-1, keepdims=True)
+        missing = rest[:, None] * share if measure.stochastic else rng.multinomial(rest, share)
+        if order is not None:
+            table: Any = measure.table
+            values.append(order.values(table, missing[..., table.losses.positive], rest))
+            continue
+        values.append(_by_attribute(measure, _added(measure, missing + known)))
+    return np.concatenate(values)
+
+
+def _added(measure: CellMeasure, items: Float[np.ndarray, "n K O"]) -> Float[np.ndarray, "n A O"]:
+    """Add up items over the cells of every attribute."""
+    attribute = np.asarray(measure.attribute)
+    order = np.argsort(attribute, kind="stable")
+    present, first = np.unique(attribute[order], return_index=True)
+    found = np.zeros((len(items), measure.n_attributes, items.shape[-1]))
+    found[:, present] = np.add.reduceat(items[:, order], first, axis=1)
+    return found
+
+
 def outcome_draws(
     rng: np.random.Generator,
     size: Int[np.ndarray, " K"],
@@ -323,13 +386,8 @@ def _rest_by_kind(
 
 def measure_values(measure: CellMeasure, events: Int[np.ndarray, "n K"]) -> Float[np.ndarray, "n k"]:
     """Compute measures of one event from the number of items of every cell that show it."""
-    attribute, size = np.asarray(measure.attribute), np.asarray(measure.size)
-    order = np.argsort(attribute, kind="stable")
-    present, first = np.unique(attribute[order], return_index=True)
-    items = np.zeros((len(events), measure.n_attributes, 2))
-    items[:, present, 1] = np.add.reduceat(events[:, order], first, axis=1)
-    items[:, present, 0] = np.add.reduceat(size[order], first) - items[:, present, 1]
-    return _by_attribute(measure, items)
+    others = np.asarray(measure.size) - events
+    return _by_attribute(measure, _added(measure, np.stack([others, events], axis=-1)))
 
 
 @x64

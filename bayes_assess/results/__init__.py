@@ -1,6 +1,7 @@
 """Answers: what is estimated, how well, and what the interval guarantees."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from bayes_assess.questions import (
@@ -30,6 +31,7 @@ from bayes_assess.results._base import Result as Result
 from bayes_assess.results._curve_point import CurvePoint as CurvePoint
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
+from bayes_assess.results.belief_precision_curve import FirstItems
 from bayes_assess.results.best import BestResult as BestResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
@@ -40,9 +42,9 @@ from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.curve import CurveResult as CurveResult
 from bayes_assess.results.evidence.believed import Believed as Believed
+from bayes_assess.results.evidence.given import Given as Given
 from bayes_assess.results.evidence.groupwise import Groupwise as Groupwise
 from bayes_assess.results.evidence.numbers import WeightedNumbers
-from bayes_assess.results.evidence.ranks import BelievedRanks
 from bayes_assess.results.evidence.told import Told
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
@@ -96,14 +98,15 @@ _RESULTS: dict[type[Question], tuple[type, ...]] = {
     MeasureComparison: (MeasureVerdict, Measures),
     MeasurePairs: (MeasurePairsResult,),
     Best: (BestResult, Measures),
-    PrecisionCurve: (BeliefPrecisionCurveResult, Measures),
+    PrecisionCurve: (BeliefPrecisionCurveResult, FirstItems),
     PRCurve: (CurveResult, Measures),
     Rate: (MetricResult, JudgedRates),
     Mean: (MetricResult, JudgedMeans),
     Metric: (MetricResult, Measures),
 }
 _EVIDENCE: dict[str, dict[type[Question], type[Told]]] = {  # by what was found
-    "found": {PrecisionCurve: BelievedRanks, Question: Believed},
+    "found": {Question: Believed},
+    "given": {Question: Given},
     "answer": {MultiLabelMetric: WeightedLabelSets, NumericMetric: WeightedNumbers, Question: Weighted},
     "": {Question: Groupwise},
 }
@@ -120,16 +123,16 @@ def make_result(
     of_pool : mapping
         What it needs to know of the pool, see `Question.result_fields`.
     found : mapping
-        What labels say, fields of their evidence.
+        What labels say, fields of their evidence, or of what the question adds to its result.
     **told
         Fields of `Told`.
     """
-    kinds = next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found)
-    evidence = _first(kinds, question)(question=question, **told, **found)
+    made = _first(next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found), question)
+    own = {field.name for field in fields(made)}
+    evidence = made(question=question, **told, **{name: value for name, value in found.items() if name in own})
     kind, *sections = _first(_RESULTS, question)
-    if not sections:
-        return kind(question, evidence, **of_pool)
-    return kind(question, evidence, *(section(question, evidence, **of_pool) for section in sections))
+    rest = {**of_pool, **{name: value for name, value in found.items() if name not in own}}
+    return kind(question, evidence, *(section(question, evidence, **rest) for section in sections))
 
 
 def _first(kinds: Mapping[type[Question], Any], question: Question) -> Any:

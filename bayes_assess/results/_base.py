@@ -200,11 +200,6 @@ class Result(Answer, Generic[EvidenceT_co]):
         return self.evidence.prior
 
     @property
-    def posterior(self) -> Any:
-        """Posterior of every cell in the population."""
-        return self.evidence.posterior
-
-    @property
     def cells(self) -> Cells:
         """What labels are counted in."""
         return self.evidence.cells

@@ -23,6 +23,11 @@ class OfGroups(Result[Groupwise]):
         """A posterior that has seen the labels, in the place of the prior's."""
         return self.evidence.belief
 
+    @property
+    def posterior(self) -> Any:
+        """Posterior of every cell in the population, from which answers are taken."""
+        return self.evidence.posterior
+
     @cached_property
     def estimate(self) -> Any:
         """Posterior mean of what is asked."""

@@ -20,10 +20,9 @@ from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import in_one_line
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results._verdict import pairs_table
-from bayes_assess.results.evidence.believed import Believed
-from bayes_assess.results.evidence.weighted import Weighted
+from bayes_assess.results.evidence.of_measures import MeasureEvidence
 
-MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=Believed | Weighted, covariant=True)
+MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=MeasureEvidence, covariant=True)
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 

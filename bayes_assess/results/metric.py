@@ -17,6 +17,7 @@ from bayes_assess.results._in_words import title_of
 from bayes_assess.results._ordered import MeasureEvidenceT_co, Ordered
 from bayes_assess.results.evidence._belief_draws import Variables
 from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.of_measures import MeasureEvidence
 from bayes_assess.results.evidence.weighted import Weighted
 from bayes_assess.results.sections.judged import Judged, JudgedMeans, JudgedRates
 from bayes_assess.results.sections.measures import Measures
@@ -288,52 +289,52 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
         return self.evidence.difference
 
     @property
-    def judge_rate(self: MetricResult[Believed | Weighted, JudgedRates]) -> Any:
+    def judge_rate(self: MetricResult[MeasureEvidence, JudgedRates]) -> Any:
         """Share of the items that are predicted positive: what the predictions alone say."""
         return self._shaped(self.section.judge_rate)
 
     @property
-    def judge_mean(self: MetricResult[Believed | Weighted, JudgedMeans]) -> Any:
+    def judge_mean(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Any:
         """Mean over the predictions: what they alone say."""
         return self._shaped(self.section.judge_mean)
 
     @property
-    def bias(self: MetricResult[Believed | Weighted, Judged]) -> Any:
+    def bias(self: MetricResult[MeasureEvidence, Judged]) -> Any:
         """How far what the predictions alone say is above the estimate."""
         return self._shaped(self.section.bias)
 
     @property
-    def bias_interval(self: MetricResult[Believed | Weighted, Judged]) -> Float[np.ndarray, "... 2"]:
+    def bias_interval(self: MetricResult[MeasureEvidence, Judged]) -> Float[np.ndarray, "... 2"]:
         """Interval of the bias, of the same level and guarantee as that of the mean."""
         return self._shaped(self.section.bias_interval)
 
     @property
-    def random_labels(self: MetricResult[Believed | Weighted, Judged]) -> Any:
+    def random_labels(self: MetricResult[MeasureEvidence, Judged]) -> Any:
         """Random labels that would have given an interval as narrow."""
         return self._shaped(self.section.random_labels)
 
     @property
-    def judge_table(self: MetricResult[Believed | Weighted, Judged]):
+    def judge_table(self: MetricResult[MeasureEvidence, Judged]):
         """Table of what the predictions alone say; see `Judged.judge_table`."""
         return self.section.judge_table
 
     @property
-    def items(self: MetricResult[Believed | Weighted, Judged]) -> Int[np.ndarray, " G"]:
+    def items(self: MetricResult[MeasureEvidence, Judged]) -> Int[np.ndarray, " G"]:
         """Items of every group, or of the pool, (G,)."""
         return self.section.items
 
     @property
-    def judged(self: MetricResult[Believed | Weighted, Judged]) -> np.ndarray:
+    def judged(self: MetricResult[MeasureEvidence, Judged]) -> np.ndarray:
         """Sums over the predictions, (G,)."""
         return self.section.judged
 
     @property
-    def values(self: MetricResult[Believed | Weighted, JudgedMeans]) -> Float[np.ndarray, " C"]:
+    def values(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Float[np.ndarray, " C"]:
         """Number of every class, (C,)."""
         return self.section.values
 
     @property
-    def group(self: MetricResult[Believed | Weighted, JudgedMeans]) -> Int[np.ndarray, " M"]:
+    def group(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Int[np.ndarray, " M"]:
         """Group of every item, (M,)."""
         return self.section.group
 

@@ -56,6 +56,11 @@ class BeliefDraws(Told):
         return self.found.exact
 
     @property
+    def audited(self) -> bool:
+        """Whether random items have been counted for these measures."""
+        return self.found.audited
+
+    @property
     def guarantee(self) -> str:
         """What intervals promise: ``"anytime"`` where random items contradict the belief."""
         if self.all_certain:

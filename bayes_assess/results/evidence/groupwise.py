@@ -35,13 +35,9 @@ class Groupwise(Told):
         exact = self.question.target == "pool" and self.question.settled(self.cells, self.counts)
         return "exact" if exact else "credible"
 
-    @property
+    @cached_property
     def posterior(self) -> Any:
         """Posterior of every cell in the population, from which answers are taken."""
-        return self._posterior
-
-    @cached_property
-    def _posterior(self) -> Belief:
         learner: Any = self.prior if self.belief is None else Posterior(self.belief)
         return self.question.posterior(self.cells, learner, self.counts)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -64,11 +63,6 @@ class Told(ABC):
     @abstractmethod
     def guarantee(self) -> str:
         """What intervals promise."""
-
-    @property
-    @abstractmethod
-    def posterior(self) -> Any:
-        """What is believed after the labels."""
 
     @property
     def labels_used(self) -> int:

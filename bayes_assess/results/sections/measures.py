@@ -9,8 +9,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Array, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.questions import Metric
-from bayes_assess.results.evidence.believed import Believed
-from bayes_assess.results.evidence.weighted import Weighted
+from bayes_assess.results.evidence.of_measures import MeasureEvidence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -18,7 +17,7 @@ class Measures:
     """Measures alone."""
 
     question: Metric
-    evidence: Believed | Weighted
+    evidence: MeasureEvidence
 
     @property
     def measured_items(self) -> Int[np.ndarray, " G"]:
