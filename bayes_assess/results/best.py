@@ -58,9 +58,19 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         return self.evidence.guarantee_of_functions
 
     @property
+    def standard_error(self) -> Float[np.ndarray, " G"]:
+        """Standard deviations of the draws of the leads, (G,)."""
+        return self._lead_draws.std(0)
+
+    @property
+    def covariance(self: BestResult[Weighted]) -> Float[np.ndarray, "G G"]:
+        """Covariance of the draws of the leads, (G, G)."""
+        return np.cov(self._lead_draws, rowvar=False, ddof=0)
+
+    @property
     def in_ellipsoid(self: BestResult[Weighted]):
         """Whether the ellipsoid about the leads holds some values; see `Weighted.in_ellipsoid`."""
-        return partial(self.evidence.in_ellipsoid, centre=self.estimate)
+        return partial(self.evidence.in_ellipsoid, centre=self.estimate, covariance=self.covariance)
 
     @property
     def design_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
