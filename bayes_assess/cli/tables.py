@@ -25,7 +25,6 @@ from bayes_assess.results import (
     PairsResult,
     RankedAnswer,
     Result,
-    TwoSystemsResult,
 )
 
 _WIDTH = 80  # characters of a terminal
@@ -63,15 +62,6 @@ def _(result: ConfusionResult) -> list[Table]:
 @narrow.register
 def _(result: CompareResult) -> list[Table]:
     return [_verdict(result), _sides(result)]
-
-
-@narrow.register
-def _(result: TwoSystemsResult) -> list[Table]:
-    columns = {"systems": result.cells.names, "items": result.cells.sizes, "labels": result.counts.sum(-1)}
-    right = ("both right", "first right", "second right", "neither")  # in the order of the outcomes
-    columns |= dict(zip(right, result.counts.T, strict=True))
-    first, second = result.names
-    return [_verdict(result), _fitted(columns, f"Labels by who is right: first {first}, second {second}")]
 
 
 @narrow.register
@@ -152,7 +142,14 @@ def _verdict(result: CompareResult) -> Table:
 
 
 def _sides(result: CompareResult) -> Table:
-    full = result.table()
+    full, (first, second) = result.table(), result.names
+    if "systems" in full.columns:
+        right = ("both right", "first right", "second right", "neither")  # in the order of the columns
+        named = zip(("systems", "items", "labels", *right), full.columns, strict=True)
+        return _fitted(
+            {str(name): full[column] for name, column in named},
+            f"Labels by who is right: first {first}, second {second}",
+        )
     columns = {name: full[name] for name in ("group", "items")} | {"labels": full["labelled"]}
     columns |= {name: full[name] for name in ("right", "accuracy", "ece") if name in full.columns}
     return _fitted(columns | {"interval": _intervals(full)}, full.title, ("accuracy", "ece"))

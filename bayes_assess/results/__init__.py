@@ -59,6 +59,10 @@ from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import ProxyResult as ProxyResult
 from bayes_assess.results.metric import RateResult as RateResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
+from bayes_assess.results.sections.compared import SameItems as SameItems
+from bayes_assess.results.sections.compared import Sides as Sides
+from bayes_assess.results.sections.compared import TwoAccuracies as TwoAccuracies
+from bayes_assess.results.sections.compared import TwoCalibrationErrors as TwoCalibrationErrors
 from bayes_assess.results.sections.costs import Costs as Costs
 from bayes_assess.results.sections.groups import Accuracies as Accuracies
 from bayes_assess.results.sections.judged import Judged as Judged
@@ -91,9 +95,9 @@ _RESULTS: dict[type[Question], tuple[type, ...]] = {
     ConfusionMatrix: (ConfusionResult,),
     Calibration: (CalibrationResult,),
     LeastCalibrated: (CalibrationResult,),
-    TwoGroups: (TwoGroupsResult,),
-    TwoCalibrations: (CalibrationComparisonResult,),
-    TwoSystems: (TwoSystemsResult,),
+    TwoGroups: (CompareResult, TwoAccuracies),
+    TwoCalibrations: (CompareResult, TwoCalibrationErrors),
+    TwoSystems: (CompareResult, SameItems),
     AllPairs: (PairsResult,),
     MeasureComparison: (MeasureVerdict, Measures),
     MeasurePairs: (MeasurePairsResult,),

@@ -18,8 +18,8 @@ from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import in_one_line
+from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results._ranks import Ranks
-from bayes_assess.results._verdict import pairs_table
 from bayes_assess.results.evidence.of_measures import MeasureEvidence
 
 MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=MeasureEvidence, covariant=True)
