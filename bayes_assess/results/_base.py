@@ -266,11 +266,8 @@ class Result(Answer, Generic[EvidenceT_co]):
 
     def __dir__(self) -> list[str]:
         """Name what there is: some of it is of some questions, or of some kinds of evidence."""
-        return [name for name in super().__dir__() if name not in self._of_parts or self._has(name)]
-
-    def _has(self, name: str) -> bool:
-        """Whether a part of the answer has what only some have."""
-        return name in dir(self.evidence)
+        absent = self._of_parts.difference(dir(self.evidence), dir(getattr(self, "section", None)))
+        return [name for name in super().__dir__() if name not in absent]
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""

@@ -124,9 +124,6 @@ class CompareResult(OfGroups, Verdict[Groupwise], Generic[SidesT_co]):
     def _of_the_prior(self) -> str | None:
         return self.section.of_the_prior()
 
-    def _has(self, name: str) -> bool:
-        return name in dir(self.section)
-
 
 TwoGroupsResult = CompareResult[TwoAccuracies]
 CalibrationComparisonResult = CompareResult[TwoCalibrationErrors]

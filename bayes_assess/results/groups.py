@@ -304,9 +304,6 @@ class GroupResult(GroupwiseResult, Generic[SectionT_co]):
         """Positive labels of every group, (G,)."""
         return self.section.positives
 
-    def _has(self, name: str) -> bool:
-        return name in dir(self.section)
-
     @cached_property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         """Value over the whole pool: estimate and credible interval."""

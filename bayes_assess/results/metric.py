@@ -360,9 +360,6 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
             ax=ax,
         )
 
-    def _has(self, name: str) -> bool:
-        return super()._has(name) or name in dir(self.section)
-
     def _more_columns(self) -> dict[str, Array]:
         return self.section.columns()
 

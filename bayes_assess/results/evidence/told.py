@@ -20,29 +20,7 @@ _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Told(ABC):
-    """What was asked, and the labels told so far: what all evidence has.
-
-    Attributes
-    ----------
-    question : Question
-    prior : Belief
-        What was believed of every cell before any label.
-    cells : Cells
-    counts : (K, O) integers
-        Labels of every cell by outcome.
-    level : float
-        Of intervals.
-    design : str
-    volunteered : int
-        Labels that were told without being asked for.
-    skipped : (K,) integers, optional
-        Items of every cell that were set aside.
-    seed : int
-    notes : tuple of str
-        Sentences on the labels, which end the summary.
-    labelled_by : str
-        Who told them, and how far they agree, as the end of a sentence.
-    """
+    """What was asked, and the labels told so far: what all evidence has; results have its fields, too."""
 
     question: Question
     prior: Belief
