@@ -16,6 +16,7 @@ from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs import many_skipped
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
@@ -309,7 +310,7 @@ class Result(Answer, Generic[EvidenceT_co]):
         """Draw the answer."""
 
     @abstractmethod
-    def to_arviz(self) -> Any:
+    def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object."""
 
     def _progress(self) -> str:

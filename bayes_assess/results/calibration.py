@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.questions import Calibration, LeastCalibrated
@@ -227,7 +227,7 @@ class CalibrationResult(GroupwiseResult):
             raise QuestionError(f"Calibration plots 'reliability', 'scatter', 'estimate' or 'rank'; found {kind!r}.")
         return super().plot(kind, truth=truth, prior=prior, ax=ax)
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object.
 
         ``theta`` are the accuracies of the population's bins; ``calibration_error`` is what the question asks for.

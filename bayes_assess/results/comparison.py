@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import AllPairs, GroupPair, TwoSystems
 from bayes_assess.results._in_words import accuracies_compared
@@ -96,7 +96,7 @@ class CompareResult(OfGroups, Verdict[Groupwise], Generic[SidesT_co]):
         first, second = self.names
         return self._density(self.draws, f"{first} less {second}", truth, ax)
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws of the difference, and the counts, as an ArviZ object."""
         prior = self.evidence.prior_draws(len(self.draws))
         return to_arviz(
@@ -170,7 +170,7 @@ class PairsResult(OfGroups, Pairs[Groupwise]):
         n_draws = int(np.clip(20_000_000 // self.size.size**2, 250, 10_000))
         return self.evidence.draws(n_draws)
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""
         posterior, prior = self.evidence.thetas(self.n_draws)
         observed = {"agreements": self.counts[:, 1]}

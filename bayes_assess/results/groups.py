@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
@@ -310,7 +311,7 @@ class GroupResult(GroupwiseResult, Generic[SectionT_co]):
         mean, draws = self.section.overall(self.estimate, self.draws)
         return mean, self.evidence.ends_of(draws, mean)
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object; see `section.to_arviz`."""
         return self.section.to_arviz(self.draws, self._attributes())
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.results import plots
 from bayes_assess.results._base import Shares
@@ -147,7 +148,7 @@ class MeasuresResult(Ordered[MeasureEvidenceT_co]):
         numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
         return Table(columns, title=title, formats=dict.fromkeys(numbers, ".4f"))
 
-    def to_arviz(self, *, parameters: bool = False) -> Any:
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
         """Return posterior draws of every measure, by its name, as an ArviZ object.
 
         The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,

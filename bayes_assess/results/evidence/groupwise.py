@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess._tools.to_arviz import Arrays, to_arviz
+from bayes_assess._tools.to_arviz import Arrays, ArvizData, to_arviz
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, Posterior
 from bayes_assess.results._learned import contradiction
@@ -97,7 +97,7 @@ class Groupwise(Told):
         """Say that labels contradict a fixed prior of accuracies; None if they do not."""
         return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
 
-    def to_arviz(self, posterior: Arrays, prior: Arrays, observed: Arrays, attributes: dict[str, object]) -> Any:
+    def to_arviz(self, posterior: Arrays, prior: Arrays, observed: Arrays, attributes: dict[str, object]) -> ArvizData:
         """Hand draws and observed data to ArviZ, beside labels and items of every group."""
         known = {"labels": self.labelled, "items": self.size}
         return to_arviz(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.questions import MostCostly
 from bayes_assess.results._learned import agreement_belief, contradiction
 from bayes_assess.results.sections.groups import GroupSection
@@ -40,7 +39,7 @@ class Costs(GroupSection):
         right = known.counts[np.arange(len(own)), own]
         return contradiction(agreement_belief(known.prior, own), right, known.labelled, known.cells.mean_score)
 
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> Any:
+    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws of the costs."""
         known = self.evidence
         return to_arviz(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.questions import Question
 from bayes_assess.results._learned import what_was_learned
 from bayes_assess.results.evidence.groupwise import Groupwise
@@ -45,7 +45,7 @@ class GroupSection(ABC):
         return []
 
     @abstractmethod
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> Any:
+    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object."""
 
 
@@ -79,7 +79,7 @@ class Accuracies(GroupSection):
         found = [(float(mean + k) / total, known.ends_of((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
         return [known._supposition("the overall accuracy", ("right", "wrong"), found)]
 
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> Any:
+    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
         """Return ``theta``, the accuracy of the population, and ``accuracy``, under the target of the question."""
         posterior, prior = self.evidence.thetas(len(draws))
         drawn = {"theta": posterior, "accuracy": draws}

@@ -11,6 +11,7 @@ from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE
 from bayes_assess.questions import GroupRecall
 from bayes_assess.results._learned import contradiction, what_was_learned
@@ -66,7 +67,7 @@ class Recalls(GroupSection):
         found = contradiction(prior.rate, self.successes, self.positives, None)
         return found or what_was_learned(known.posterior.rate, draws, known.size, None, known._tails())
 
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> Any:
+    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
         """Return ``theta``, the true positive rate of the population, and ``recall``, under the question's target.
 
         ``share`` is that of the positive items in the population.
