@@ -229,7 +229,7 @@ class WeightedDesign(Design[WeightedState]):
         skipped: Int[np.ndarray, " K"],
         order: ScoreOrder | None = None,
     ) -> dict[str, object]:
-        """Return fields of `MetricResult`; measures of a ranking are exact once all items are labelled."""
+        """Return fields of `Weighted`; measures of a ranking are exact once all items are labelled."""
         with engine.eager(self.is_eager(state)):
             return self._evidence(state, order)
 

@@ -262,7 +262,7 @@ class VarianceReduction(Design[BeliefState]):
         skipped: Int[np.ndarray, " K"],
         order: ScoreOrder | None = None,
     ) -> dict[str, object]:
-        """Return fields of `BeliefMetricResult`."""
+        """Return fields of `Believed`."""
         found: dict[str, object] = {"found": self.posterior(state, seed, level, order=order)}
         labels = np.asarray(state.counts)
         if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):

@@ -213,7 +213,7 @@ class NumericMetric(Metric):
         return self, replace(own, measure=measure), replace(state, measure=measure)
 
     def evidence(self, told: Labelled) -> dict[str, object]:
-        """Return what the labelled items say of the measures, fields of `NumericResult`."""
+        """Return what the labelled items say of the measures, fields of `WeightedNumbers`."""
         pool, cells, items = self.labelled_pool(told.pool), told.cells, told.items
         labels = pool.label_space.names(told.codes[items])
         found, covariance = weighted_numbers(

@@ -16,8 +16,8 @@ from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
-from bayes_assess.results._ordered import EvidenceT_co
-from bayes_assess.results._verdict import pairs_table
+from bayes_assess.results._ordered import MeasureEvidenceT_co
+from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.weighted import Weighted
 from bayes_assess.results.metric import MetricResult
@@ -30,7 +30,7 @@ _SAID = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BestResult(MetricResult[EvidenceT_co]):
+class BestResult(MetricResult[MeasureEvidenceT_co]):
     """Which of several systems is the best, by the joint posterior of their measures.
 
     Attributes

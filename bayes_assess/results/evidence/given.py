@@ -15,9 +15,9 @@ from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterio
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results._base import Told
 from bayes_assess.results._in_words import SAID
 from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence.told import Told
 
 _LINES = 12  # of a summary
 

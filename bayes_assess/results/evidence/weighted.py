@@ -25,9 +25,9 @@ from bayes_assess.questions import Metric, MultiLabelMetric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.multilabel_metric import MultiLabelCells
-from bayes_assess.results._base import Told
 from bayes_assess.results._in_words import SAID
 from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence.told import Told
 
 _LINES = 12  # of a summary
 _N_JOINT = 4000  # draws that estimates stand for
