@@ -14,7 +14,7 @@ from bayes_assess.acquisition._checked_draws import checked_draws
 from bayes_assess.designs import DESIGNS, Design
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError, InferenceError
-from bayes_assess.estimators.posterior_measure import measure_draws_of_labels
+from bayes_assess.estimators.label_draws import measure_draws_of_labels
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.nuts import posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
