@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, update_wrapper
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class JitOptions(TypedDict, total=False):
     """Options of `jax.jit` that are used here."""
 
     static_argnums: int | Sequence[int]
-    compiler_options: dict[str, Any]
+    compiler_options: dict[str, object]
 
 
 class _Compiled(Generic[P, T]):

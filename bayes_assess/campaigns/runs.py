@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, groupby, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from bayes_assess.campaigns.journal import Event
 from bayes_assess.designs import Design, State
 
 _UnitsNamed = Callable[[ArrayLike], Int[np.ndarray, " n"]]
-_CodesIn = Callable[[Sequence[Mapping[str, Any]]], Int[np.ndarray, " n"]]
+_CodesIn = Callable[[Sequence[Mapping[str, object]]], Int[np.ndarray, " n"]]
 
 PIECE = 64  # labels learned at once: as many as live sessions have compiled steps for
 

@@ -17,7 +17,7 @@ probabilities this is the mean of all items drawn, however they were cut into ro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class ItemsEstimate(NamedTuple):
     covariance: Float[Array, "*batch k k"]
     beta: Scalar = False
     by_ratio: Scalar = False
-    sample: Any = None
+    sample: object = None
 
     of_posterior = False  # as of `Estimate`, like the next two
     of_ranks = False

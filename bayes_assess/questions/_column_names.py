@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from bayes_assess._tools.arrays import show
 from bayes_assess.errors import QuestionError
@@ -28,7 +27,7 @@ def checked_names(option: str, given: object) -> tuple[str, ...]:
     >>> checked_names("judges", "gpt"), checked_names("judges", ["a", "b"]), checked_names("judges", None)
     (('gpt',), ('a', 'b'), ())
     """
-    names: Any = () if given is None else (given,) if isinstance(given, str) else given
+    names: object = () if given is None else (given,) if isinstance(given, str) else given
     if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
         raise QuestionError(f"{option} are names of columns of predictions; found {show(given)}.")
     return tuple(names)

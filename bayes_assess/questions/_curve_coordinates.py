@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -202,7 +202,7 @@ def _coordinates(place, standard, smooth, feature, unit, log_odds, groups=None) 
     return Coordinates(place, standard, smooth, feature, unit, log_odds, groups)
 
 
-def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"] | None, times: Times) -> Any:
+def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"] | None, times: Times) -> object:
     """Score that as many items reach as are announced, or that half of them reach."""
     if times is None:
         n = len(score) // 2 if announced is None else int(announced.sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class MeasuresCompared(Metric[BelievedT_co, WeighedT_co]):
     rope: float
     values: Values
 
-    def _take(self, by: str | None, rope: float, measure: Measures, positive: Hashable | None, values: Any) -> None:
+    def _take(self, by: str | None, rope: float, measure: Measures, positive: Hashable | None, values: object) -> None:
         """Check and keep the options that all comparisons of measures have."""
         measure = mean_of() if is_mean(measure) else measure
         given = {"by": by, "measure": measure, "positive": positive, "values": checked_values(values), "rope": rope}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -326,7 +326,7 @@ class RankedRecord(NamedTuple):
 _OPTIONS = ("epsilon", "beta", "delta", "monotone_from", "slack", "p_min", "noise", "budget")
 
 
-def _check(name: str, value: Any, fits: Any, rule: str) -> None:
+def _check(name: str, value: object, fits: object, rule: str) -> None:
     if not fits:
         raise QuestionError(f"PrecisionCurve takes {rule} for {name}; found {show(value)}.")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.seeds import jax_key
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.designs.adaptive import LabelTree
 from bayes_assess.models.dirichlet_tree import DirichletTree
 
@@ -26,7 +25,7 @@ _DIMS = {
 @x64
 def tree_to_arviz(
     found: LabelTree, blocks: np.ndarray, classes: np.ndarray, seed: int, attributes: Mapping[str, object]
-) -> Any:
+) -> ArvizData:
     """Draw from prior and posterior of the tree, and hand both to ArviZ; see `MetricResult.to_arviz`."""
     n = int(np.clip(_DRAW_NUMBERS // found.labels.size, _FEWEST_DRAWS, _MOST_DRAWS)) // 4 * 4  # four chains
     groups = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar, Unpack, overload
+from typing import ParamSpec, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def mapped(function: Callable[[X], Y], inputs: X, at_once: int | None = None) ->
     return _stacked([function(one) for one in _rows(inputs)])
 
 
-def replaced(which: Array, function: Callable[[Any, T], T], rows: T) -> T:
+def replaced(which: Array, function: Callable[[object, T], T], rows: T) -> T:
     """Return trees of arrays, some of whose rows are replaced by what a function makes of their number and of the row.
 
     Compiled, nothing is done for other rows, nor are they copied.

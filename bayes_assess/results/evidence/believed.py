@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess._tools.text import labels_suggest
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import posterior_measure, simultaneous_band
 from bayes_assess.estimators.ratio_losses import ratio_losses
@@ -114,7 +114,9 @@ class Believed(BeliefDraws):
         masses = region_masses(draws, rope + ROUNDING)
         return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
-    def to_arviz(self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]) -> Any:
+    def to_arviz(
+        self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]
+    ) -> ArvizData:
         """Return posterior draws of the measures as an ArviZ object, with those of the model if they are wanted."""
         (posterior, dims, coords), counts = measures(), self.found.events
         observed, of_cells = {"labels": counts.sum(1)}, {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Array, Float
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
@@ -116,7 +116,9 @@ class Given(Told):
         """Return the standard errors."""
         return {"se": self.standard_error}
 
-    def to_arviz(self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]) -> Any:
+    def to_arviz(
+        self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]
+    ) -> ArvizData:
         """Return posterior draws of the measures as an ArviZ object."""
         posterior, dims, coords = measures()
         known = {"labels": self.counts.sum(1)}

@@ -11,6 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess._tools.text import plural
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs.adaptive import LabelTree
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
@@ -221,7 +222,9 @@ class Weighted(Told):
         """Return the standard errors."""
         return {"se": self.standard_error}
 
-    def to_arviz(self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]) -> Any:
+    def to_arviz(
+        self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]
+    ) -> ArvizData:
         """Return draws of what design ``"adaptive"`` believes of labels; other designs have no model."""
         from bayes_assess.results._label_tree import tree_to_arviz  # which few need
 
