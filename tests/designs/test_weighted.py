@@ -47,7 +47,7 @@ REPLACING = [name for name in SMALL if name != "stratified"]
 def fresh(design, question=F1):
     cells, state = start(design, question, POOL)
     with jax.enable_x64(True):
-        return cells, jax.tree.map(jnp.asarray, state)
+        return cells, jax.device_put(state)
 
 
 def one_step(cell, outcome, draw=None) -> Steps:
