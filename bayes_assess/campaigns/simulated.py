@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -105,6 +105,6 @@ class SimulatedCampaigns(ABC, Generic[DesignT, LotT]):
     def played(self, lot: LotT, advance: Callable[[int], None]) -> object:
         """Run a lot of campaigns; what is recorded has leading axes (campaigns, looks)."""
 
-    def campaigns(self, record: Any) -> Campaigns:
+    def campaigns(self, record: object) -> Campaigns:
         """Return what is kept of all campaigns."""
         return Campaigns(record, self.plan.setting.prior, self.plan.setting.cells, self.plan.full)

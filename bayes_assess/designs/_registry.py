@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -110,7 +109,7 @@ def find_engine(engine: str | None, design: Design, n_cells: int, prior: object 
 
 
 def compiled_start(
-    design: Design[StateT], cells: Cells, prior: Any, reward: Any, playable: Bool[np.ndarray, " K"] | None = None
+    design: Design[StateT], cells: Cells, prior: object, reward: object, playable: Bool[np.ndarray, " K"] | None = None
 ) -> StateT:
     """Return a state without labels for compiled steps, as `Design.init` starts it.
 
