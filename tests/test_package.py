@@ -154,17 +154,40 @@ def test_type_checkers_see_every_public_name_where_it_is():
     assert all(getattr(ba, name) is getattr(questions, name) for name in asked)
 
 
+ALIASES = {
+    name.id: line.value
+    for path in (Path(ba.__file__).parent / "results").rglob("*.py")
+    for line in ast.parse(path.read_text()).body
+    if isinstance(line, ast.Assign) and isinstance(line.value, ast.Subscript)
+    for name in line.targets
+    if isinstance(name, ast.Name)
+}
+
+
+def of_parts(node: ast.expr, known: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Class of a result and those of its parts, whatever name it goes by, of which some parts may be `known`."""
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        left = iter(known)
+        names = [of_parts(one)[0] for one in parts]
+        return of_parts(node.value, tuple(next(left) if name.endswith("T_co") else name for name in names))
+    name = node.attr if isinstance(node, ast.Attribute) else node.id
+    return of_parts(ALIASES[name], known) if name in ALIASES else (name, *known)
+
+
 @pytest.mark.parametrize("name", ASKED)
 def test_type_checkers_see_the_results_that_questions_have(name):
     base = ASKED[name]
     question = getattr(questions, base.value.attr)
-    known = {**vars(results), "_answered": results, "Never": None}
-    seen = [eval(ast.unparse(one), known) for one in getattr(base.slice, "elts", [base.slice])]
-    kind = next(results._RESULTS[asked] for asked in question.__mro__ if asked in results._RESULTS)
-    by_evidence = getattr(kind, "__parameters__", ())  # of a belief, and of weighted draws
-    made = [kind[results.Believed], kind[results.Weighted]] if by_evidence else [kind]
+    seen = [of_parts(one) for one in getattr(base.slice, "elts", [base.slice])]
+    kind, *sections = next(results._RESULTS[asked] for asked in question.__mro__ if asked in results._RESULTS)
+    section = [
+        one.__name__ for one in sections if one not in (results.Accuracies, results.Measures)
+    ]  # which is left out
+    evidence = [["Believed"], ["Weighted"]] if issubclass(question, ba.Metric) else [[]]
+    made = [(kind.__name__, *of, *section) for of in evidence]
     if name == "PrecisionCurve":  # which designs of ranked lists serve, and none that weighs draws of a pool
-        made.append(None)
+        made = [(kind.__name__,), ("Never",)]
     assert question is getattr(ba, name)
     assert seen == made
 

@@ -51,6 +51,13 @@ def answers() -> None:
     # Another question from the same labels.
     assert_type(groups.result(question=ba.Calibration()), ba.CalibrationResult)
 
+    # What the question adds is known by the question.
+    assert_type(ba.assess(pool, ba.LowestRecall("site")).result().positives.ndim, int)
+    assert_type(ba.assess(pool, ba.Rate(), design="passive").result().bias_interval.ndim, int)
+    _ = groups.result().positives  # pyright: ignore[reportAttributeAccessIssue]
+    _ = ba.assess(pool, asked).result().bias  # pyright: ignore[reportAttributeAccessIssue]
+    _ = ba.assess(pool, ba.Rate()).result().judge_mean  # pyright: ignore[reportAttributeAccessIssue]
+
     # What a result does not have is an error, and so is what its evidence does not have.
     _ = groups.result().in_ellipsoid  # pyright: ignore[reportAttributeAccessIssue]
     believed = ba.assess(pool, asked, design="variance_reduction").result()

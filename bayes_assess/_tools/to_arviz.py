@@ -17,6 +17,7 @@ from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 
 Arrays = Mapping[str, ArrayLike]
+ArvizData = Any  # an InferenceData of ArviZ 0.2x, or a DataTree of 1.x
 
 _CHAINS = 4  # of independent draws
 
@@ -38,7 +39,7 @@ def to_arviz(
     constant_data: Arrays | None = None,
     attrs: Mapping[str, object] | None = None,
     chains: bool = False,
-) -> Any:
+) -> ArvizData:
     """Hand draws to ArviZ, with named dimensions.
 
     Parameters

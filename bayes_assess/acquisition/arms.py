@@ -13,10 +13,13 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 MAX_REDRAWS = 32  # of top-two sampling
+_ROUNDING = (
+    64  # units in the last place by which rewards that are equal may differ, as sums are rounded in other orders
+)
 
 
 def best_arm(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, " G"]) -> Int[Array, ""]:
-    """Choose the available arm with the greatest reward, ties at random.
+    """Choose the available arm with the greatest reward, ties at random, where rewards are equal up to rounding.
 
     Parameters
     ----------
@@ -37,7 +40,8 @@ def best_arm(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, " 
     2
     """
     reward = xp.where(available, reward, -xp.inf)
-    tied = available & (reward == reward.max())
+    top = reward.max()
+    tied = available & (reward >= top - _ROUNDING * xp.finfo(reward.dtype).eps * xp.abs(top))
     # +1 keeps a tied arm above the others when its random bits happen to be zero.
     priority = engine.random.bits(key, reward.shape, xp.uint32) // 2 + 1
     return xp.argmax(xp.where(tied, priority, 0))

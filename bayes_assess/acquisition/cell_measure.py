@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -135,6 +135,25 @@ class CellMeasure:
     def norms(self, risk: Float[Array, " D"]) -> Float[Array, "K C"]:
         """Compute ||Dg(R) l|| for items of every cell with every label."""
         return xp.sqrt(self.table.squared_norms(risk))[self.attribute]
+
+    def padded(self, n_cells: int, n_blocks: int) -> CellMeasure:
+        """Return the measure with cells and blocks without items behind the others.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> measure_on_cells("f1", ba.cells(ba.Pool(predictions=[0, 0, 1]))).padded(3, 3).size.tolist()
+        [2, 1, 0]
+        """
+        at = np.minimum(np.arange(n_cells), len(self.size) - 1)
+        return replace(
+            self,
+            attribute=self.attribute[at],
+            block=self.block[at],
+            size=np.where(np.arange(n_cells) < len(self.size), self.size[at], 0),
+            predicted=self.predicted[at],
+            n_blocks=n_blocks,
+        )
 
     @property
     def nonzero(self) -> Bool[Array, "K C"]:

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools import engine
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int, Scalar
-from bayes_assess.acquisition._rope_moves import rope_moves
+from bayes_assess.acquisition._after_label import after_label
 from bayes_assess.acquisition.accuracy_variance import beta_variance_reduction, sample_variance_reduction
 from bayes_assess.acquisition.calibration import calibration_reward
 from bayes_assess.acquisition.confusion import (
@@ -30,7 +28,6 @@ from bayes_assess.acquisition.confusion import (
     nested_variance_reduction,
     sample_dirichlet_variance_reduction,
 )
-from bayes_assess.acquisition.equivalence import sample_expected_lambda
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.nested_dirichlet import NestedDirichlet
@@ -75,10 +72,10 @@ class Reward(ABC):
 
 
 _LEAST = 1e-9  # of a Beta distribution's parameters, whose labels are taken off with rounding errors
-_COUNTS = ["m", "n_outcomes"]
+COUNTS = ["m", "n_outcomes"]  # fields of rewards that are no arrays
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=[*_COUNTS, "most_borrowed"])
+@partial(register_dataclass, data_fields=[], meta_fields=[*COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
 class VarianceReduction(Reward):
     """Estimate every cell's accuracy: the weighted reduction of its posterior variance.
@@ -120,13 +117,13 @@ class VarianceReduction(Reward):
         if marginals is not None:
             return beta_variance_reduction(theta, *marginals, weight)
         if is_mixture(belief):
-            (_, wrong), (_, right) = _after_label(belief)
+            (_, wrong), (_, right) = after_label(belief)
             return weight * (belief.variance - (1 - theta) * wrong - theta * right)
         sampled = as_draws(belief)
         return sample_variance_reduction(theta, xp.asarray(sampled.draws), weight, sampled.importance)
 
 
-@partial(register_dataclass, data_fields=["scale"], meta_fields=[*_COUNTS, "most_borrowed"])
+@partial(register_dataclass, data_fields=["scale"], meta_fields=[*COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
 class ScaledVarianceReduction(VarianceReduction):
     """Estimate a sum over cells of scale |accuracy - constant|: what a label takes from a bound of its variance.
@@ -146,7 +143,7 @@ class ScaledVarianceReduction(VarianceReduction):
         return super().__call__(theta, belief, xp.broadcast_to(xp.asarray(self.scale) ** 2, weight.shape))
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=[*_COUNTS, "most_borrowed"])
+@partial(register_dataclass, data_fields=[], meta_fields=[*COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
 class RecallVarianceReduction(VarianceReduction):
     """Estimate every group's recall, a `TruePositiveRate`: the reduction of its variance, if the item is positive.
@@ -167,7 +164,7 @@ class RecallVarianceReduction(VarianceReduction):
         return super().__call__(theta, belief.rate, weight * belief.share.mean**2)
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
+@partial(register_dataclass, data_fields=[], meta_fields=COUNTS)
 @dataclass(frozen=True)
 class LowAccuracy(Reward):
     """Find the m least accurate groups: minus the accuracy."""
@@ -181,7 +178,7 @@ class LowAccuracy(Reward):
         return -theta
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
+@partial(register_dataclass, data_fields=[], meta_fields=COUNTS)
 @dataclass(frozen=True)
 class HighAccuracy(Reward):
     """Find the m most accurate groups: the accuracy."""
@@ -195,7 +192,7 @@ class HighAccuracy(Reward):
         return theta
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
+@partial(register_dataclass, data_fields=[], meta_fields=COUNTS)
 @dataclass(frozen=True)
 class ConfusionVarianceReduction(Reward):
     """Estimate the confusion matrix: the weighted reduction of a row's total posterior variance.
@@ -218,7 +215,7 @@ class ConfusionVarianceReduction(Reward):
         return sample_dirichlet_variance_reduction(theta, xp.asarray(sampled.draws), weight, sampled.importance)
 
 
-@partial(register_dataclass, data_fields=["cost"], meta_fields=_COUNTS)
+@partial(register_dataclass, data_fields=["cost"], meta_fields=COUNTS)
 @dataclass(frozen=True)
 class Cost(Reward):
     """Find the m predicted classes that cost most: the cost sum_j c_kj theta~_kj.
@@ -240,7 +237,7 @@ class Cost(Reward):
         return cost_reward(theta, xp.asarray(self.cost))
 
 
-@partial(register_dataclass, data_fields=["score", "weight"], meta_fields=[*_COUNTS, "cells_per_arm"])
+@partial(register_dataclass, data_fields=["score", "weight"], meta_fields=[*COUNTS, "cells_per_arm"])
 @dataclass(frozen=True)
 class CalibrationError(Reward):
     """Find the m least calibrated groups, whose cells are bins of the confidence: the expected calibration error.
@@ -267,93 +264,7 @@ class CalibrationError(Reward):
         return calibration_reward(theta.reshape(*theta.shape[:-1], *score.shape), score, share)
 
 
-@partial(register_dataclass, data_fields=["arms", "rope", "masses"], meta_fields=_COUNTS)
-@dataclass(frozen=True)
-class ExpectedLambda(Reward):
-    """Compare two groups: the probability of the verdict that is to be expected after the label.
-
-    Parameters
-    ----------
-    arms : (2,) integers
-        The groups.
-    rope : scalar
-        Half-width of the region of practical equivalence.
-    masses : (3,), optional
-        Posterior masses of the three events; labels move them along. None where the belief is a mixture, whose parts
-        have masses of their own: differences are then taken as normal, as `PairwiseLambda` takes them.
-    """
-
-    arms: Int[Array, " 2"] | Int[np.ndarray, " 2"]
-    rope: float
-    masses: Float[Array, " 3"] | Float[np.ndarray, " 3"] | None
-    m: int = 1
-    n_outcomes: int = 2
-
-    def __call__(self, theta, belief, weight):
-        """Compute the expected lambda of the two groups; 0 for the others."""
-        two = theta[..., self.arms]
-        marginals = beta_marginals(belief)
-        if self.masses is None:
-            now = belief.mean[..., self.arms], belief.variance[..., self.arms]
-            other = now[0][..., ::-1], now[1][..., ::-1]
-            wrong, right = (
-                _verdict_probability(m[..., self.arms], v[..., self.arms], *other, self.rope)
-                for m, v in _after_label(belief)
-            )
-            value = (1 - two) * wrong + two * right
-        elif marginals is None:
-            sampled = as_draws(belief)
-            value = sample_expected_lambda(two, xp.asarray(sampled.draws)[:, self.arms], self.rope, sampled.importance)
-        else:
-            # Pending items have narrowed the belief but not moved the masses: they cancel between the two groups.
-            a, b = (xp.asarray(parameter)[self.arms] for parameter in marginals)
-            after = (self.masses + rope_moves(a, b, self.rope)).max(-1)
-            value = (1 - two) * after[:, 0] + two * after[:, 1]
-        return engine.at(xp.zeros(theta.shape))[..., self.arms].set(value)
-
-    def by_moments(self) -> ExpectedLambda:
-        """Return the reward with differences taken as normal."""
-        return replace(self, masses=None)
-
-    def updated(self, posterior, cell, outcome):
-        """Move the masses by what the label has added."""
-        marginals = beta_marginals(posterior)
-        if marginals is None or self.masses is None:
-            return self
-        own = (self.arms == cell).astype(xp.float64)
-        a, b = (xp.asarray(parameter)[self.arms] for parameter in marginals)
-        moves = rope_moves(a - own * outcome, b - own * (1 - outcome), self.rope)
-        return replace(self, masses=self.masses + (own[:, None] * moves[:, outcome]).sum(0))
-
-
-@partial(register_dataclass, data_fields=["rope"], meta_fields=_COUNTS)
-@dataclass(frozen=True)
-class PairwiseLambda(Reward):
-    """Compare all pairs of groups: what the label adds to the probabilities of all their verdicts.
-
-    Differences are taken as normal with the exact posterior moments, before the label and after it: near enough to
-    say where to look, and G^2 numbers instead of as many quadratures.
-    """
-
-    rope: float
-    m: int = 1
-    n_outcomes: int = 2
-
-    def __call__(self, theta, belief, weight):
-        """Sum over the pairs of a group of the lambda that its label is expected to add."""
-        own = belief.mean, belief.variance
-        others = own[0][..., None, :], own[1][..., None, :]
-        now, wrong, right = (
-            _verdict_probability(mean[..., None], variance[..., None], *others, self.rope)
-            for mean, variance in (own, *_after_label(belief))
-        )
-        used = weight > 0
-        pairs = used[:, None] & used[None, :] & ~xp.eye(len(weight), dtype=bool)
-        gain = theta[..., None] * right + (1 - theta[..., None]) * wrong - now
-        return xp.where(pairs, gain, 0.0).sum(-1)
-
-
-@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
+@partial(register_dataclass, data_fields=[], meta_fields=COUNTS)
 @dataclass(frozen=True)
 class Indifferent(Reward):
     """Every arm is worth the same."""
@@ -364,41 +275,3 @@ class Indifferent(Reward):
     def __call__(self, theta, belief, weight):
         """Nothing for every arm."""
         return xp.zeros(weight.shape)
-
-
-def _verdict_probability(mean, variance, other_mean, other_variance, rope) -> Float[Array, "*shape"]:
-    """Lambda of differences that are normal: the greatest of the masses below, within and above the rope."""
-    difference = mean - other_mean
-    # Draws may have no spread at all; then the difference lies surely on one side.
-    scale = xp.maximum(xp.sqrt(variance + other_variance), 1e-9)
-    below, above = engine.ndtr((-rope - difference) / scale), engine.ndtr((difference - rope) / scale)
-    return xp.maximum(xp.maximum(below, above), 1 - below - above)
-
-
-def _after_label(belief: Belief) -> Sequence[tuple[Float[Array, "*batch K"], Float[Array, "*batch K"]]]:
-    """Mean and variance of every group after one more label of it: if that disagrees, and if it agrees."""
-    marginals = beta_marginals(belief)
-    if marginals is not None:
-        a, b = marginals
-        return _beta_moments(a, b + 1), _beta_moments(a + 1, b)
-    closed = getattr(belief, "after_label", None)
-    if closed is not None:
-        return closed
-    sampled = as_draws(belief)
-    draws, importance = xp.asarray(sampled.draws), sampled.importance
-    return tuple(_sample_moments(draws, importance[:, None] * chance) for chance in (1 - draws, draws))
-
-
-def _sample_moments(
-    draws: Float[Array, "S G"], weight: Float[Array, "S G"]
-) -> tuple[Float[Array, " G"], Float[Array, " G"]]:
-    """Mean and variance of weighted draws; equal weights where no draw has any."""
-    total = weight.sum(0)
-    weight = xp.where(total > 0, weight / xp.where(total > 0, total, 1.0), 1 / len(draws))
-    mean = (weight * draws).sum(0)
-    return mean, (weight * (draws - mean) ** 2).sum(0)
-
-
-def _beta_moments(a: Float[Array, " G"], b: Float[Array, " G"]) -> tuple[Float[Array, " G"], Float[Array, " G"]]:
-    total = a + b
-    return a / total, a * b / (total * total * (total + 1))

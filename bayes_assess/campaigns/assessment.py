@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import State, choose_batch
-from bayes_assess.errors import BudgetError, DesignError, QuestionError
-from bayes_assess.models.belief import Belief
+from bayes_assess.errors import BudgetError, QuestionError
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Labelled, Question
 from bayes_assess.results import Result
+
+if TYPE_CHECKING:
+    from bayes_assess.campaigns.other_beliefs import Other
 
 ResultT_co = TypeVar("ResultT_co", bound=Result, covariant=True)
 BelievedT = TypeVar("BelievedT", bound=Result)
@@ -157,17 +159,22 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             If the labels cannot answer the other question: the items that it needs could not be drawn, or the
             session's cells do not tell apart what it tells apart.
         DesignError, InferenceError, PriorError
-            If the design has no use for another posterior, or that does not fit the cells.
+            If labels are sets or numbers, of which another posterior cannot be, or it does not fit the cells.
 
         Examples
         --------
-        >>> import bayes_assess as ba
+        >>> import numpy as np, bayes_assess as ba
         >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
         >>> a.result().interval.shape
         (2, 2)
+        >>> a = ba.assess(ba.Pool(predictions=[0, 0, 1, 1]), ba.Metric("accuracy"), design="passive")
+        >>> a.tell(a.ask(2).ids, [1, 1])
+        >>> draws = np.random.default_rng(0).beta(1, 9, (1000, a.cells.n_cells))  # rates of class 1, of any model
+        >>> a.result(posterior=draws).guarantee
+        'credible'
         """
         level = checked_level(level)
-        asked, cells, state, extra = self.question, self.cells, self._state, {}
+        asked, cells, state = self.question, self.cells, self._state
         if question is not None and not self.answers_others:
             raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")
         if question is not None and (self._rounds is not None or self.question.numeric):
@@ -181,9 +188,10 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             if anew is None:
                 return answer_another(self, question, level, refused)
             asked, cells, state = anew
+        known = self._labelled(cells, state, level)
         if posterior is not None:
-            extra["belief"] = self._other_belief(posterior)
-        found = asked.evidence(self._labelled(cells, state, level)) | extra
+            known = known._replace(given=self._other(posterior).answering())
+        found = asked.evidence(known)
         of = asked, cells, self.prior, self._state.counts, found
         return self._answered(*of, level=level, skipped=self._items.skipped_by_cell)
 
@@ -233,23 +241,15 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             level=level,
         )
 
-    def _other_belief(self, posterior: object) -> Belief:
-        """Take another model's posterior for the belief on the session's cells, to answer from."""
-        from bayes_assess.campaigns.other_beliefs import other_belief  # NumPyro's samplers, which few sessions need
+    def _other(self, posterior: object) -> Other:
+        """Take another model's posterior for that on the session's cells."""
+        from bayes_assess.campaigns.other_beliefs import Other  # NumPyro's samplers, which few sessions need
 
-        if not self.design.plays_arms:
-            raise DesignError(
-                f"Answers of design {self.design.name!r} are of a model of its own, or of weights, whatever items were "
-                "chosen by; another posterior cannot take their place."
-            )
-        return other_belief(posterior, self.question, np.shape(self.prior.mean))
+        return Other(posterior, self.question, self.pool, self.cells, self.design, np.shape(self.prior.mean))
 
     def _believing(self, posterior: object) -> State:
         """Return the state with another posterior in the place of what the session believes, to choose by."""
-        from bayes_assess.campaigns.other_beliefs import Other
-
-        other = Other(posterior, self.question, self.pool, self.cells, self.design, np.shape(self.prior.mean))
-        return self.design.choosing_by(self._state, other)
+        return self.design.choosing_by(self._state, self._other(posterior))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         cells, pool = self._items.cells_of(items), self.pool

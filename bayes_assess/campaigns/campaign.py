@@ -259,8 +259,8 @@ class Campaign(Course):
             seed=self._seed,
             notes=(*notes, *self._annotators.said()),
             labelled_by=self._annotators.by_whom(),
-            **asked.result_fields(self._pool),
-            **found,
+            of_pool=asked.result_fields(self._pool),
+            found=found,
         )
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, object]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -18,10 +18,11 @@ import numpy as np
 from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Int, Key, UInt
-from bayes_assess.campaigns.simulated import SimulatedCampaigns
+from bayes_assess.campaigns.simulated import Plan, SimulatedCampaigns
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design, State, WeightedState, compiled_start
 from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
+from bayes_assess.questions._empty_cells import with_empty_cells
 from bayes_assess.questions._scoring import proposal_divergence
 
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
@@ -33,7 +34,18 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
     """Campaigns whose labels come one by one, a few side by side in every thread."""
 
     n_threads: ClassVar[int] = os.cpu_count() or 2
+    pads_cells: ClassVar[bool] = True  # whether what is kept of campaigns is of no single cell
     after_batch: ClassVar[Callable[..., object] | None] = None  # what is kept of batches, see `one_label`
+
+    @cached_property
+    def played_on(self) -> Plan[Design]:
+        """The plan, with so many cells without items that pools of few sizes are compiled for."""
+        plan = self.plan
+        if not (plan.design.pads_cells and self.pads_cells):
+            return plan
+        setting = with_empty_cells(plan.setting)
+        more = setting.cells.n_cells - plan.setting.cells.n_cells
+        return replace(plan, setting=setting, full=np.pad(plan.full, [(0, more), (0, 0)]))
 
     def lots(self, repeats: int) -> Sequence[tuple[Key[Array, "n 2"], State]]:
         """Return keys of the campaigns of every lot, and the state that all start from."""
@@ -43,7 +55,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
         n_lots = n_threads * -(-repeats // (n_threads * most))  # as many for every thread
         lanes = -(-repeats // n_lots)
         keys = self.keys(n_lots * lanes).reshape(n_lots, lanes, 2, 2)
-        start = compiled_start(self.plan.design, *self.plan.setting)
+        start = compiled_start(self.plan.design, *self.played_on.setting)
         return [(random.as_key(lane), start) for lane in keys]
 
     def keys(self, n: int) -> UInt[np.ndarray, "n 2 2"]:
@@ -58,7 +70,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
         """Run a campaign per pair of keys."""
         (keys, start), design, batch = lot, self.plan.design, min(self.batch, int(self.looks[-1]))
         with jax.enable_x64(True):
-            counts, looks = jax.device_put((self.plan.counts, self.looks))
+            counts, looks = jax.device_put((self.played_on.counts, self.looks))
             kept = self.before_batches(batch, start)
             found = jax.device_get(_campaigns(type(self), design, batch, keys, start, counts, kept, looks))
         found = self.digested(*found)
@@ -78,7 +90,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
     def digested(self, looks: Any, batches: Any) -> Any:
         """Reduce what was kept of some campaigns, (campaigns, looks, ...) and (campaigns, ...)."""
         record, far = looks
-        return self.plan.design.digest(record, self.plan.setting, self.seed, self.level), far
+        return self.plan.design.digest(record, self.played_on.setting, self.seed, self.level), far
 
     def campaigns(self, record: Any) -> Campaigns:
         """Return what is kept of all campaigns."""

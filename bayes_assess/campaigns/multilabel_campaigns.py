@@ -92,6 +92,7 @@ class MultilabelCampaigns(CompiledCampaigns):
     question: MultiLabelMetric
 
     n_threads: ClassVar[int] = 1  # items are drawn by one generator
+    pads_cells: ClassVar[bool] = False  # items of cells are looked at
     after_batch: ClassVar[Callable[..., object] | None] = _after_batch
 
     @cached_property

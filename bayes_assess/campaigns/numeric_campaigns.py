@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from bayes_assess.designs import compiled_start
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric
-from bayes_assess.questions.numeric_metric import believed_losses, possible_losses
+from bayes_assess.questions.numeric_metric import believed_losses, possible_errors, possible_losses
 
 
 class NumericCampaigns(CompiledCampaigns):
@@ -28,6 +29,8 @@ class NumericCampaigns(CompiledCampaigns):
 
     pool: NumberPool
     question: NumericMetric
+
+    pads_cells: ClassVar[bool] = False  # labels are kept by cell
 
     def campaigns(self, record: object) -> Campaigns:
         """Return estimates from all campaigns; the record is an Estimate."""
@@ -38,6 +41,7 @@ class NumericCampaigns(CompiledCampaigns):
         losses = question.losses_of(pool, np.arange(pool.n_items), labels)
         start = compiled_start(design, *self.plan.setting)
         believed, extremes = partial(believed_losses, pool, question), possible_losses(pool, question, labels[:0])
+        possible, errors = possible_errors(pool, question), question.item_losses(pool, slice(None), labels)
         counts, draws = drawn.record
         starts = np.cumsum(cells.sizes) - cells.sizes
         rng, found = generator(self.seed, "numbers"), []
@@ -50,9 +54,9 @@ class NumericCampaigns(CompiledCampaigns):
                 state = replace(
                     start, counts=counts[r, b], draws=jax.tree.map(lambda x, r=r, b=b: x[r, b], draws), memory=()
                 )
-                asked = np.zeros(len(items), np.int64)
+                asked, ends = np.zeros(len(items), np.int64), possible.ends(items, errors[items])
                 one, _ = weighted_numbers(
-                    design, state, question.spec, losses[items], cell[items], asked, believed, extremes
+                    design, state, question.spec, losses[items], cell[items], asked, believed, extremes, ends
                 )
                 row.append(one)
             found.append(stacked(row))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.seeds import generator
 from bayes_assess.acquisition._checked_draws import checked_draws
 from bayes_assess.designs import DESIGNS, Design
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError, InferenceError
+from bayes_assess.estimators.label_draws import measure_draws_of_labels
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.nuts import posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
@@ -20,6 +22,10 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question
 from bayes_assess.questions._event_cells import MetricCells, metric_cells
+from bayes_assess.questions._setting import Labelled
+
+_NUMBERS = 20_000_000  # of labels of all cells in all draws of measures, within
+_FEWEST, _MOST = 500, 4000  # draws
 
 
 def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) -> Belief:
@@ -92,6 +98,35 @@ class Other:
         check_takes_posterior(self.design, self.question, self.pool)
         return other_labels(self.posterior, metric_cells(self.cells), self.pool)
 
+    def answering(self) -> Callable[[Labelled], dict[str, object]]:
+        """Return what says the answer to the session's question, see `Labelled.given`; refuse where it cannot."""
+        if self.design.plays_arms:
+            return lambda known: {"belief": self.of_groups()[0]}
+        check_one_class_each(self.question, self.pool)
+        return self._of_measures
+
+    def _of_measures(self, known: Labelled) -> dict[str, object]:
+        """Draw the measures: labelled items as they are, the others from the posterior."""
+        cells = metric_cells(self.cells)
+        labels, counts = other_labels(self.posterior, cells, self.pool), np.asarray(known.state.counts)
+        pi, weights = np.asarray(labels.pi), np.asarray(labels.weights)
+        n = int(np.clip(_NUMBERS // pi[0].size, _FEWEST, _MOST))
+        order = self.question.order_of(self.pool, cells, known.codes)
+        rng = generator(known.seed, "posterior of a measure")
+        draws = measure_draws_of_labels(rng, cells.measure, pi, weights, counts, n, order)
+        left = np.asarray(cells.measure.unlabelled(counts))[np.asarray(cells.measure.nonzero).any(-1)]
+        return {"given": draws, "posterior": pi, "exact": not left.any()}
+
+
+def check_one_class_each(question: Question, pool: Pool) -> None:
+    """Raise DesignError unless labels are of one class each, as posteriors of other models are."""
+    if pool.multilabel or question.numeric:
+        labels = "sets of labels" if pool.multilabel else "numbers"
+        raise DesignError(
+            f"Labels are {labels} here, and posteriors of other models are of items with one class each; "
+            "leave out the posterior."
+        )
+
 
 def check_takes_posterior(design: Design, question: Question, pool: Pool) -> None:
     """Raise DesignError unless items of a measure can be chosen by the posterior of another model.
@@ -104,12 +139,7 @@ def check_takes_posterior(design: Design, question: Question, pool: Pool) -> Non
     Traceback (most recent call last):
     bayes_assess.errors.DesignError: Design 'passive' chooses by no belief on labels, so that another posterior ...
     """
-    if pool.multilabel or question.numeric:
-        labels = "sets of labels" if pool.multilabel else "numbers"
-        raise DesignError(
-            f"Labels are {labels} here, and posteriors of other models are of items with one class each; "
-            "leave out the posterior."
-        )
+    check_one_class_each(question, pool)
     if not design.takes_posterior:
         able = [name for name in question.designs or () if DESIGNS[name].takes_posterior]
         raise DesignError(

@@ -23,10 +23,8 @@ from bayes_assess.results import (
     MeasureVerdict,
     MetricResult,
     PairsResult,
-    ProxyResult,
     RankedAnswer,
     Result,
-    TwoSystemsResult,
 )
 
 _WIDTH = 80  # characters of a terminal
@@ -67,15 +65,6 @@ def _(result: CompareResult) -> list[Table]:
 
 
 @narrow.register
-def _(result: TwoSystemsResult) -> list[Table]:
-    columns = {"systems": result.cells.names, "items": result.cells.sizes, "labels": result.counts.sum(-1)}
-    right = ("both right", "first right", "second right", "neither")  # in the order of the outcomes
-    columns |= dict(zip(right, result.counts.T, strict=True))
-    first, second = result.names
-    return [_verdict(result), _fitted(columns, f"Labels by who is right: first {first}, second {second}")]
-
-
-@narrow.register
 def _(result: BestResult) -> list[Table]:
     return [result.table()]
 
@@ -87,17 +76,12 @@ def _(result: PairsResult | MeasurePairsResult) -> list[Table]:
 
 @narrow.register
 def _(result: MetricResult) -> list[Table]:
-    return [_measures(result)]
+    return [_measures(result), *map(_judged, result.section.tables())]
 
 
 @narrow.register
 def _(result: MeasureVerdict) -> list[Table]:
     return [result.verdict_table(), _measures(result)]
-
-
-@narrow.register
-def _(result: ProxyResult) -> list[Table]:
-    return [_measures(result), _judged(result)]
 
 
 def _groups(full: Table, sought: str) -> Table:
@@ -158,7 +142,14 @@ def _verdict(result: CompareResult) -> Table:
 
 
 def _sides(result: CompareResult) -> Table:
-    full = result.table()
+    full, (first, second) = result.table(), result.names
+    if "systems" in full.columns:
+        right = ("both right", "first right", "second right", "neither")  # in the order of the columns
+        named = zip(("systems", "items", "labels", *right), full.columns, strict=True)
+        return _fitted(
+            {str(name): full[column] for name, column in named},
+            f"Labels by who is right: first {first}, second {second}",
+        )
     columns = {name: full[name] for name in ("group", "items")} | {"labels": full["labelled"]}
     columns |= {name: full[name] for name in ("right", "accuracy", "ece") if name in full.columns}
     return _fitted(columns | {"interval": _intervals(full)}, full.title, ("accuracy", "ece"))
@@ -187,8 +178,7 @@ def _measures(result: Any) -> Table:
     return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
 
 
-def _judged(result: ProxyResult) -> Table:
-    full = result.judge_table()
+def _judged(full: Table) -> Table:
     ends = Table({"lower": full["bias_lower"], "upper": full["bias_upper"]})
     columns = {
         "measure": full["measure"],

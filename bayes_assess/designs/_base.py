@@ -119,6 +119,7 @@ class Design(ABC, Generic[StateT]):
     one_by_one: ClassVar[bool] = False  # whether campaigns run one after another, as branches need
     whole_batches: ClassVar[bool] = False  # whether a batch is drawn and counted as a whole, however long it is
     asks_commute: ClassVar[bool] = False  # whether items may be handed out before labels told earlier are learned
+    pads_cells: ClassVar[bool] = False  # whether cells without items change nothing but the shapes of compiled steps
     settles_in_order: ClassVar[bool] = False  # whether steps settled together are counted one after the other
     eager_up_to: ClassVar[int] = 0  # cells, up to which sessions run on NumPy; 0: never
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw

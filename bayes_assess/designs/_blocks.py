@@ -16,6 +16,7 @@ from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.models.belief import Belief, is_mixture
 
 _MOST_HYPERGEOMETRIC = 10**9  # items
+_ROUNDING = 1e-14  # relative, of values that are equal
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def block(
 def best_cells(
     rng: np.random.Generator, value: Float[np.ndarray, "*n F K"], available: Bool[np.ndarray, "*n F K"]
 ) -> Int[np.ndarray, "*n F"]:
-    """Choose the available cell of the greatest value, ties at random; -1 where none is available.
+    """Choose the available cell of the greatest value, ties at random up to rounding; -1 where none is available.
 
     Examples
     --------
@@ -105,7 +106,8 @@ def best_cells(
     [2, -1]
     """
     value, available = np.broadcast_arrays(np.where(available, value, -np.inf), available)
-    tied = available & (value == value.max(-1, keepdims=True))
+    top = value.max(-1, keepdims=True)
+    tied = available & (value >= top - _ROUNDING * np.abs(top))
     return np.where(available.any(-1), np.where(tied, rng.random(value.shape), -1.0).argmax(-1), -1)
 
 

@@ -164,6 +164,7 @@ class RandomSize(WeightedDesign):
 
     def on_host(self, answer: Estimate, measure: CellMeasure) -> Estimate:
         """Return the answer with f and g of the measure, where it is a ratio; see `WeightedDesign.on_host`."""
+        answer = super().on_host(answer, measure)
         if not self.random_size:
             return answer
         try:

@@ -32,10 +32,12 @@ from bayes_assess.estimators.weighted import (
     add_steps,
     weighted_covariance,
     weighted_estimate,
+    within_possible,
 )
 from bayes_assess.pool.cells import Cells
 
 _COVARIANCE_UP_TO = 100  # measures
+_KEPT_OF_CAMPAIGNS = 300  # counts of labels that a study keeps of every look at every campaign
 _DATA = ["measure", "prior", "counts", "pending", "remaining", "covered", "settled", "draws", "memory"]
 
 
@@ -120,6 +122,7 @@ class WeightedDesign(Design[WeightedState]):
 
     needs_f_measure: ClassVar[bool] = False
     weighs: ClassVar[bool] = True
+    pads_cells: ClassVar[bool] = True
     answering: ClassVar[str] = "These draws answer"
     eager_up_to: ClassVar[int] = 20_000  # where compiling pays off after about a thousand labels
 
@@ -226,7 +229,7 @@ class WeightedDesign(Design[WeightedState]):
         skipped: Int[np.ndarray, " K"],
         order: ScoreOrder | None = None,
     ) -> dict[str, object]:
-        """Return fields of `MetricResult`; measures of a ranking are exact once all items are labelled."""
+        """Return fields of `Weighted`; measures of a ranking are exact once all items are labelled."""
         with engine.eager(self.is_eager(state)):
             return self._evidence(state, order)
 
@@ -254,8 +257,8 @@ class WeightedDesign(Design[WeightedState]):
         return replace(state, measure=measure, remaining=np.where(nonzero.any(-1), left, 0))
 
     def on_host(self, answer: Estimate, measure: CellMeasure) -> Estimate:
-        """Return an answer with what its intervals need besides, found outside of compiled code; as it is, here."""
-        return answer
+        """Return an answer with what its intervals need besides, found outside of compiled code."""
+        return within_possible(answer, measure)
 
     def digest(self, record: Any, setting: Any, seed: int, level: float) -> Any:
         """Return what campaigns keep, (campaigns, looks, ...), as a session would return it."""
@@ -280,7 +283,11 @@ class WeightedDesign(Design[WeightedState]):
 
     def record(self, state: WeightedState) -> Estimate | tuple[Array, Draws]:
         """Return the estimate of a simulated campaign; labels and draws where losses are known elsewhere."""
-        return self.answer(state) if state.measure.has_losses else (state.counts, state.draws)
+        if not state.measure.has_losses:
+            return state.counts, state.draws
+        found = self.answer(state)
+        many = state.measure.n_attributes * state.measure.n_outcomes > _KEPT_OF_CAMPAIGNS
+        return found._replace(labelled=None) if many else found
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of the unlabelled items of every cell: what scores say, here."""

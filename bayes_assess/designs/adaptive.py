@@ -114,6 +114,7 @@ class Adaptive(Stratifying, WithReplacement):
     children: str | Sequence[object] | None = None
 
     name: ClassVar[str] = "adaptive"
+    pads_cells: ClassVar[bool] = False  # blocks are leaves of a tree
     takes_posterior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -66,6 +66,7 @@ class VarianceReduction(Design[BeliefState]):
 
     name: ClassVar[str] = "variance_reduction"
     one_by_one: ClassVar[bool] = True
+    pads_cells: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
     believes_all: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
@@ -261,7 +262,7 @@ class VarianceReduction(Design[BeliefState]):
         skipped: Int[np.ndarray, " K"],
         order: ScoreOrder | None = None,
     ) -> dict[str, object]:
-        """Return fields of `BeliefMetricResult`."""
+        """Return fields of `Believed`."""
         found: dict[str, object] = {"found": self.posterior(state, seed, level, order=order)}
         labels = np.asarray(state.counts)
         if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int, Scalar
+from bayes_assess._tools.shapes import Array, Float, Int
 
 
 def certain_bounds(
-    f: Float[Array, "K O"],
-    g: Float[Array, "K O"],
-    counts: Int[Array, "K O"],
-    unlabelled: Int[Array, " K"],
-    low: Scalar = 0.0,
-    high: Scalar = 1.0,
-) -> Float[Array, "2"]:
+    f: Float[Array, "*batch K O"],
+    g: Float[Array, "*batch K O"],
+    counts: Int[Array, "*batch K O"],
+    unlabelled: Int[Array, "*batch K"],
+    low: Float[Array, "*batch"] | float = 0.0,
+    high: Float[Array, "*batch"] | float = 1.0,
+) -> Float[Array, "*batch 2"]:
     """Compute the least and the greatest theta that the labels of the other items could make.
 
     Where these labels could leave nothing to divide by, such as no positive for a recall, theta may also be 0, which
@@ -26,8 +26,9 @@ def certain_bounds(
     Parameters
     ----------
     f, g, counts, unlabelled
-        As for `betting.update`, of all labels that are known now: items that are handed out are unlabelled.
-    low, high : float
+        As for `betting.update`, of all labels that are known now: items that are handed out are unlabelled. Leading
+        axes are of campaigns, or of ratios.
+    low, high : floats
         Where theta lies for certain.
 
     Examples
@@ -42,29 +43,33 @@ def certain_bounds(
 
 
 @engine.jit
-def _bounds(f, g, counts, unlabelled, low, high) -> Float[Array, "2"]:
+def _bounds(f, g, counts, unlabelled, low, high) -> Float[Array, "*batch 2"]:
     low, high = (xp.asarray(x, xp.result_type(float)) for x in (low, high))
+    known_g = (counts * g).sum((-2, -1))
 
     def least(f, low, high):
-        known_f, known_g = (counts * f).sum(), (counts * g).sum()
+        known_f = (counts * f).sum((-2, -1))
 
         def newton(theta):
-            at = xp.argmin(f - theta * g, -1)[:, None]
-            sum_f = known_f + (unlabelled * xp.take_along_axis(f, at, -1)[:, 0]).sum()
-            sum_g = known_g + (unlabelled * xp.take_along_axis(g, at, -1)[:, 0]).sum()
+            h = f - theta[..., None, None] * g
+            chosen = xp.argmin(h, -1)[..., None] == xp.arange(h.shape[-1])
+            sum_f = known_f + (unlabelled * xp.where(chosen, f, 0.0).sum(-1)).sum(-1)
+            sum_g = known_g + (unlabelled * xp.where(chosen, g, 0.0).sum(-1)).sum(-1)
             root = xp.where(sum_g > 0, sum_f / xp.where(sum_g > 0, sum_g, 1), xp.where(sum_f < 0, low, theta))
             return xp.maximum(root, low)
 
         def body(pair):
-            return newton(pair[0]), pair[0]
+            theta, before = pair
+            return xp.where(theta < before, newton(theta), theta), theta
 
-        theta, before = engine.while_loop(lambda pair: pair[0] < pair[1], body, (newton(high), high))
+        start = high + xp.zeros_like(known_f + known_g)
+        theta, before = engine.while_loop(lambda pair: xp.any(pair[0] < pair[1]), body, (newton(start), start))
         return xp.minimum(theta, before)
 
-    ends = xp.stack([least(f, low, high), -least(-f, -high, -low)])
-    unknown, zero = (unlabelled > 0)[:, None], xp.clip(0.0, low, high)
-    nothing = (counts * g).sum() == 0
-    may_be_empty = nothing & ~(unknown & (g > 0)).all(-1).any()
-    is_empty = nothing & ~(unknown & (g > 0)).any()
-    with_zero = xp.stack([xp.minimum(ends[0], zero), xp.maximum(ends[1], zero)])
-    return xp.where(is_empty, zero, xp.where(may_be_empty, with_zero, ends))
+    ends = xp.stack([least(f, low, high), -least(-f, -high, -low)], -1)
+    unknown, zero = (unlabelled > 0)[..., None], xp.clip(xp.zeros_like(known_g), low, high)
+    nothing = known_g == 0
+    may_be_empty = nothing & ~(unknown & (g > 0)).all(-1).any(-1)
+    is_empty = nothing & ~(unknown & (g > 0)).any((-2, -1))
+    with_zero = xp.stack([xp.minimum(ends[..., 0], zero), xp.maximum(ends[..., 1], zero)], -1)
+    return xp.where(is_empty[..., None], zero[..., None], xp.where(may_be_empty[..., None], with_zero, ends))

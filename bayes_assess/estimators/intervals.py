@@ -246,7 +246,7 @@ def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) 
     Returns
     -------
     (..., k, 2) ends, which hold the estimate: the whole range where the draws do not define the measure, the estimate
-    alone where it is exact.
+    alone where it is exact; nothing beyond what labels leave possible, where the estimate knows of that.
 
     Examples
     --------
@@ -280,6 +280,9 @@ def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) 
     ends = np.where(finite[:, None], ends, straight)
     ends = np.stack([np.minimum(ends[..., 0], value), np.maximum(ends[..., 1], value)], axis=-1)
     ends = np.where(np.asarray(estimate.defined)[..., None], ends, whole)
+    possible = getattr(estimate, "possible", None)
+    if possible is not None:
+        ends = np.clip(ends, possible[..., :1], possible[..., 1:])
     return np.where(exact[..., None] > 0, value[..., None], ends)
 
 

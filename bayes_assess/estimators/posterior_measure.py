@@ -230,6 +230,16 @@ def measure_draws(
     return _completed(rng, measure, found, rest - found, completion)
 
 
+def added_by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n K O"]) -> Float[np.ndarray, "n A O"]:
+    """Add up items over the cells of every attribute."""
+    attribute = np.asarray(measure.attribute)
+    order = np.argsort(attribute, kind="stable")
+    present, first = np.unique(attribute[order], return_index=True)
+    found = np.zeros((len(items), measure.n_attributes, items.shape[-1]))
+    found[:, present] = np.add.reduceat(items[:, order], first, axis=1)
+    return found
+
+
 def outcome_draws(
     rng: np.random.Generator,
     size: Int[np.ndarray, " K"],
@@ -304,7 +314,7 @@ def _completed(
         for i, (a, event, _) in enumerate(kinds.T):
             items[:, a, event] += found[some, i]
             items[:, a] += rest[i]
-        values.append(_by_attribute(measure, items))
+        values.append(values_by_attribute(measure, items))
     return np.concatenate(values)
 
 
@@ -323,17 +333,13 @@ def _rest_by_kind(
 
 def measure_values(measure: CellMeasure, events: Int[np.ndarray, "n K"]) -> Float[np.ndarray, "n k"]:
     """Compute measures of one event from the number of items of every cell that show it."""
-    attribute, size = np.asarray(measure.attribute), np.asarray(measure.size)
-    order = np.argsort(attribute, kind="stable")
-    present, first = np.unique(attribute[order], return_index=True)
-    items = np.zeros((len(events), measure.n_attributes, 2))
-    items[:, present, 1] = np.add.reduceat(events[:, order], first, axis=1)
-    items[:, present, 0] = np.add.reduceat(size[order], first) - items[:, present, 1]
-    return _by_attribute(measure, items)
+    others = np.asarray(measure.size) - events
+    return values_by_attribute(measure, added_by_attribute(measure, np.stack([others, events], axis=-1)))
 
 
 @x64
-def _by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n A O"]) -> Float[np.ndarray, "n k"]:
+def values_by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n A O"]) -> Float[np.ndarray, "n k"]:
+    """Compute measures from the number of items of every attribute with every outcome."""
     return np.asarray(_values(measure.table, items / np.asarray(measure.size).sum()))
 
 

@@ -6,6 +6,7 @@ Those are the measures that audits alone can answer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,17 +47,19 @@ class Ratios(NamedTuple):
     g: Float[np.ndarray, "J A O"]
 
 
-def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
+def ratio_losses(table: LossTable | PRCurveTable, most: int | None = _MOST) -> Ratios:
     """Write outputs as ratios sum f / sum g over items, those that are one or a difference of two.
 
     Parameters
     ----------
     table : LossTable with dense losses, or PRCurveTable
+    most : int, optional
+        Ratios of a `LossTable` at most, the first ones; None for all.
 
     Returns
     -------
     Ratios
-        With a bounded range; the first eight, or of curves eight spread over them.
+        With a bounded range; of curves eight spread over them.
 
     Examples
     --------
@@ -67,10 +70,11 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
     >>> found.outputs.tolist(), found.f[0].tolist(), found.g[0].tolist()  # rows = predicted class, columns = label
     ([0], [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.5], [0.5, 1.0]])
     """
-    return _OF_TABLES.get(type(table), _of_losses)(table)
+    special = _OF_TABLES.get(type(table))
+    return _of_losses(table, most) if special is None else special(table)
 
 
-def _of_losses(table: LossTable) -> Ratios:
+def _of_losses(table: Any, most: int | None) -> Ratios:
     values = np.asarray(table.losses.values)
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     at = 0
@@ -80,7 +84,7 @@ def _of_losses(table: LossTable) -> Ratios:
             if n_outputs == 1 and part.averaged == 1 and at < len(table.ranges):
                 found += [(at, *one) for one in _ratios(part, values[..., part.places[copy]], table.ranges[at])]
             at += n_outputs
-    found = found[:_MOST]
+    found = found[:most]
     if not found:
         return _none(values.shape[:2])
     return Ratios(*(np.array(column) for column in zip(*found, strict=True)))
@@ -159,20 +163,33 @@ def area_from_ratios(
     return np.stack([some.min(-1), some.max(-1)], axis=-1)
 
 
+class _Affine(NamedTuple):
+    """A function of mean losses that is zero + losses @ steps."""
+
+    zero: float
+    steps: Float[np.ndarray, " D"]
+
+
 def _ratio(g: Callable[[Array], Array], losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return f and g of a function that is affine or a ratio, found by looking at it."""
-    size = losses.shape[-1]
+    """Return f and g of a function that is affine or a ratio; None if it is neither."""
+    is_ratio, affine = _form(g, losses.shape[-1])
+    if affine is not None:
+        top = affine.zero + losses @ affine.steps
+        return top, np.ones_like(top)
+    return (losses[..., 0], losses[..., 1]) if is_ratio else None
+
+
+@lru_cache(256)
+def _form(g: Callable[[Array], Array], size: int) -> tuple[bool, _Affine | None]:
+    """Tell whether a function of mean losses is the ratio of two, or affine, by looking at it."""
     if size > _MOST_LOSSES:
-        return None
+        return False, None
     places = np.resize(_PLACES, (_N_PLACES, size))
     zero, *ones = values = _values(g, np.vstack([np.zeros(size), np.eye(size), places]))
     steps, values = np.array(ones[:size]) - zero, values[1 + size :]
     if np.allclose(values, zero + places @ steps, rtol=0, atol=1e-9):
-        top = zero + losses @ steps
-        return top, np.ones_like(top)
-    if size == 2 and np.allclose(values, places[:, 0] / places[:, 1], rtol=0, atol=1e-9):
-        return losses[..., 0], losses[..., 1]
-    return None
+        return False, _Affine(float(zero), steps)
+    return size == 2 and np.allclose(values, places[:, 0] / places[:, 1], rtol=0, atol=1e-9), None
 
 
 def _values(g: Callable[[Array], Array], risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:

@@ -14,6 +14,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.estimators.possible_values import Labelled, possible_values
 
 if TYPE_CHECKING:
     from bayes_assess.estimators.ratio_interval import RatioSample
@@ -128,6 +129,11 @@ class Estimate(NamedTuple):
         Whether they are those of `ratio_interval`.
     sample : RatioSample, optional
         Of batches of random size: what that needs.
+    labelled : Labelled, optional
+        Labels by what losses depend on, as long as it is not computed what they leave possible.
+    possible : (..., k, 2), optional
+        The least and the greatest value that labels leave possible, where some other than the ranges of the measures
+        are known; see `within_possible`.
     """
 
     value: Float[Array, "*batch k"]
@@ -141,6 +147,8 @@ class Estimate(NamedTuple):
     beta: Scalar = False
     by_ratio: Scalar = False
     sample: RatioSample | None = None
+    labelled: Labelled | None = None
+    possible: Float[np.ndarray, "*batch k 2"] | None = None
 
     of_posterior = False  # whether it is a posterior, which has quantiles of its own
     of_ranks = False  # whether it is of a ranked list
@@ -288,7 +296,28 @@ def weighted_estimate(
         defined=defined,
         n_draws=draws.n,
         exact=complete,
+        labelled=None if measure.stochastic else Labelled.of(measure, counts),
     )
+
+
+def within_possible(estimate: Estimate, measure: CellMeasure) -> Estimate:
+    """Return an estimate, on the host, within what its labels leave possible, where intervals will stay, too.
+
+    Weights of items stand for others like them, whose number labels may rule out: of forty items of which thirty have
+    labels an estimated recall may be one that no labels of the other ten would give. Intervals of kind "beta" stay as
+    they are published.
+
+    Parameters
+    ----------
+    estimate : Estimate of arrays (..., k)
+    measure : CellMeasure
+    """
+    if estimate.labelled is None or np.any(estimate.beta):
+        return estimate._replace(labelled=None)
+    possible = possible_values(measure.table, Labelled(*map(np.asarray, estimate.labelled)))
+    value = np.clip(estimate.value, possible[..., 0], possible[..., 1])
+    exact = np.asarray(estimate.exact, bool)[..., None]
+    return estimate._replace(value=np.where(exact, estimate.value, value), labelled=None, possible=possible)
 
 
 def weighted_covariance(

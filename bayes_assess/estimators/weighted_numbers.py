@@ -34,6 +34,7 @@ def weighted_numbers(
     outcomes: Int[np.ndarray, " n"],
     believed: Callable[[], Float[np.ndarray, " D"]],
     extremes: Float[np.ndarray, "E D"],
+    possible: Float[np.ndarray, "k 2"],
 ) -> tuple[Estimate, Float[np.ndarray, "k k"]]:
     r"""Estimate measures of numbers from what a design has drawn, and say how well they are known ([NH] eq. 1).
 
@@ -60,6 +61,8 @@ def weighted_numbers(
         Returns the mean losses that the design believes, (D,), for measures that draws leave undefined.
     extremes : (E, D)
         Losses that an item could have.
+    possible : (k, 2)
+        The least and the greatest value of every measure that labels leave possible.
 
     Returns
     -------
@@ -96,7 +99,7 @@ def weighted_numbers(
         fall = np.where(still, np.maximum(-could.min(0), 0), fall)
     variance = np.maximum(np.diag(covariance), 0)
     estimate = Estimate(
-        value=np.clip(value, *np.array(spec.ranges).T),
+        value=value if complete else np.clip(value, *possible.T),
         variance=variance,
         variance_of_last=variance,
         rise=rise,
@@ -105,6 +108,7 @@ def weighted_numbers(
         n_draws=np.float64(n_draws),
         exact=np.bool_(complete),
         beta=np.bool_(False),
+        possible=possible,
     )
     return estimate, covariance
 
@@ -149,7 +153,10 @@ def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) ->
         end = start + sign * far * np.exp(relative)
         outer = np.maximum if sign > 0 else np.minimum
         ends[..., column, side] = np.where(known, outer(ends[..., column, side], end), ends[..., column, side])
-    return ends
+    if estimate.possible is None:
+        return ends
+    inside = np.clip(ends, estimate.possible[..., :1], estimate.possible[..., 1:])
+    return np.where(exact[..., None] > 0, ends, inside)
 
 
 @x64

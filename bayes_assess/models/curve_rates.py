@@ -91,6 +91,28 @@ class Coordinates(NamedTuple):
     tied: TiedCells | None = None
 
 
+def padded(coordinates: Coordinates, n_cells: int) -> Coordinates:
+    """Return the coordinates with further cells, which are as the last one.
+
+    Tied cells are padded, too, to a power of 2, with ones that no cell is.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    n_cells : int
+    """
+    at = np.minimum(np.arange(n_cells), len(coordinates.feature) - 1)
+    along = {"place": 1, "standard": 1, "smooth": 1, "feature": 0, "groups": 0}
+    there = {name: np.take(getattr(coordinates, name), at, axis) for name, axis in along.items()}
+    many = coordinates.many[at] if len(coordinates.many) else coordinates.many
+    tied = coordinates.tied
+    if tied is not None:
+        n_tied = 1 << max(len(tied.cell) - 1, 1).bit_length()
+        of = np.minimum(np.arange(n_tied), len(tied.cell) - 1)
+        tied = TiedCells(tied.which[at], tied.cell[of], tied.place[:, of], tied.smooth[:, of], tied.mass[of])
+    return coordinates._replace(**there, many=many, tied=tied)
+
+
 class Curves(NamedTuple):
     """What the parameters of every particle say of its curve; arrays (S, 1), unless noted."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -282,6 +282,15 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         """
         return None
 
+    def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> Belief:
+        """Return what answers are taken from: what the prior has learned from the labels."""
+        return prior.update_counts(counts)
+
+    def settled(self, cells: Cells, counts: Int[np.ndarray, "K O"]) -> bool:
+        """Tell whether labels leave nothing open of this pool: every item that is worth a label has one."""
+        missing = counts.sum(-1) < cells.sizes
+        return not (missing & self.playable(cells)).any()
+
     @abstractmethod
     def reward(self, cells: Cells, prior: Belief) -> Reward | CellMeasure:
         """Return what one label is worth, or what is measured."""
@@ -367,6 +376,8 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
 
     def evidence(self, told: Labelled) -> dict[str, object]:
         """Return what labels say of what is asked, fields of its result: what the design finds, unless items say it."""
+        if told.given is not None:
+            return told.given(told)
         order = self.order_of(told.pool, told.cells, told.codes)
         return told.design.evidence(told.state, told.seed, told.level, told.skipped, order)
 
@@ -384,28 +395,3 @@ def check_target(target: str) -> None:
     """Raise QuestionError unless the target is known."""
     if not isinstance(target, str) or target not in TARGETS:
         raise QuestionError(f"target is 'pool' or 'population'; found {show(target)}.")
-
-
-def check_by(what: str, by: object) -> None:
-    """Raise QuestionError unless the groups of a measure are those of a column, or there are none."""
-    if by is not None and not isinstance(by, str):
-        raise QuestionError(f"The groups of {what} are those of a column of the pool: give its name; found {show(by)}.")
-
-
-def checked_names(option: str, given: object) -> tuple[str, ...]:
-    """Return names of columns of predictions: of one, of several, or of none.
-
-    Raises
-    ------
-    QuestionError
-        If these are no names.
-
-    Examples
-    --------
-    >>> checked_names("judges", "gpt"), checked_names("judges", ["a", "b"]), checked_names("judges", None)
-    (('gpt',), ('a', 'b'), ())
-    """
-    names: Any = () if given is None else (given,) if isinstance(given, str) else given
-    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
-        raise QuestionError(f"{option} are names of columns of predictions; found {show(given)}.")
-    return tuple(names)

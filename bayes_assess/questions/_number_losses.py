@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,12 @@ from bayes_assess.pool.pool import Pool
 _DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+# Measures that are a mean of errors, or a function of one: how they follow from it.
+OF_MEANS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
+    {"mean_absolute_error": np.asarray, "mean_squared_error": np.asarray, "root_mean_squared_error": np.sqrt}
+)
 
 
 class InOrder(NamedTuple):
@@ -38,6 +46,74 @@ class InOrder(NamedTuple):
     most: Float[np.ndarray, "n D"]
     rest: Float[np.ndarray, "r D"]
     believed: Float[np.ndarray, " D"]
+
+
+@dataclass(frozen=True)
+class PossibleErrors:
+    """What labels leave possible for measures of errors: those of the labelled items are known, others have bounds.
+
+    Attributes
+    ----------
+    whole : RealMeasures
+        k measures.
+    group : (M,) integers
+        The group of every item, of G.
+    size : (G,) integers
+    greatest : (M, D) floats, or None
+        The greatest losses that every item can have, by the bounds of labels; None where labels have none.
+    total : (G, D) floats
+        Their sums.
+    """
+
+    whole: RealMeasures
+    group: Int[np.ndarray, " M"]
+    size: Int[np.ndarray, " G"]
+    greatest: Float[np.ndarray, "M D"] | None
+    total: Float[np.ndarray, "G D"]
+
+    @classmethod
+    def of(cls, pool: NumberPool, whole: RealMeasures, group: Int[np.ndarray, " M"] | None = None) -> PossibleErrors:
+        """Look at the bounds of all items, of every group if they are told apart.
+
+        Examples
+        --------
+        >>> pool = NumberPool(predictions=[1.0, 5.0, 2.0], bounds=(0, 10))
+        >>> found = PossibleErrors.of(pool, RealMeasures.of("mae"))
+        >>> found.ends(np.array([0]), np.array([[3.0]])).tolist()  # (3 + 0 + 0) / 3, and (3 + 5 + 8) / 3
+        [[1.0, 5.333333333333333]]
+        """
+        codes = np.zeros(pool.n_items, np.int64) if group is None else group
+        size = np.bincount(codes)
+        total = np.full((len(size), whole.n_losses), np.inf)
+        if not np.isfinite(pool.bounds).all() or not set(whole.outputs) & set(OF_MEANS):
+            return cls(whole, codes, size, None, total)
+        centre = centre_of(pool, whole)
+        f = pool.numbers - centre
+        greatest = np.maximum(*(whole.losses(np.full(pool.n_items, end - centre), f) for end in pool.bounds))
+        sums = [np.bincount(codes, column, len(size)) for column in greatest.T]
+        return cls(whole, codes, size, greatest, np.stack(sums, axis=-1))
+
+    def ends(self, items: Int[np.ndarray, " n"], losses: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "Gk 2"]:
+        """Compute the least and the greatest value of every measure of every group, (G k, 2).
+
+        Parameters
+        ----------
+        items : (n,)
+            Labelled items.
+        losses : (n, D)
+            Theirs.
+        """
+        group, n_groups = self.group[items], len(self.size)
+        ends = np.tile(np.array(self.whole.ranges, np.float64), (n_groups, 1, 1))
+        for k, (name, column) in enumerate(zip(self.whole.outputs, self.whole.first_losses, strict=True)):
+            if name not in OF_MEANS:
+                continue
+            known = np.bincount(group, losses[:, column], n_groups)
+            most = np.where(np.bincount(group, minlength=n_groups) < self.size, np.inf, known)
+            if self.greatest is not None:
+                most = known + self.total[:, column] - np.bincount(group, self.greatest[items, column], n_groups)
+            ends[:, k] = OF_MEANS[name](np.stack([known, np.maximum(most, known)], -1) / self.size[:, None])
+        return ends.reshape(-1, 2)
 
 
 def believed_risk(

@@ -13,7 +13,8 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import BelievedT_co, WeighedT_co, check_by, checked_names
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
+from bayes_assess.questions._column_names import check_by, checked_names
 from bayes_assess.questions._events import Subject, subject_of
 from bayes_assess.questions.metric import Metric
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -101,6 +102,8 @@ class Labelled(NamedTuple):
     seed : int
     level : float
         Of intervals.
+    given : function, optional
+        Returns what the posterior of another model says of the question, in the place of what the design finds.
     """
 
     pool: Pool
@@ -115,6 +118,7 @@ class Labelled(NamedTuple):
     skipped: Int[np.ndarray, " K"]
     seed: int
     level: float
+    given: Callable[[Labelled], dict[str, object]] | None = None
 
 
 class Simulated(Protocol):

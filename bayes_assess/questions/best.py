@@ -19,7 +19,8 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import BelievedT_co, WeighedT_co, checked_names
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
+from bayes_assess.questions._column_names import checked_names
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells

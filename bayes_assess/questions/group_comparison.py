@@ -11,7 +11,8 @@ import numpy as np
 from scipy import special
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
+from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.acquisition.verdict_rewards import ExpectedLambda, PairwiseLambda
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import difference_in_halves, pair_masses, value_draws, value_mean
 from bayes_assess.estimators.intervals import beta_interval

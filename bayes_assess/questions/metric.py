@@ -33,7 +33,8 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
-from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co, check_by, checked_names
+from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
+from bayes_assess.questions._column_names import check_by, checked_names
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells, metric_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
 from bayes_assess.questions._measured_anew import check_same_event, measured_on

@@ -167,7 +167,7 @@ class MultiLabelMetric(Metric):
         return self, replace(own, measure=replace(own.measure, table=self.spec)), state
 
     def evidence(self, told: Labelled) -> dict[str, object]:
-        """Return what the labelled items say of the measure, fields of `MultiLabelResult`."""
+        """Return what the labelled items say of the measure, fields of `WeightedLabelSets`."""
         pool, cells, items, weights = label_set_pool(told.pool), label_set_cells(told.cells), told.items, told.weights
         complete = len(items) == pool.n_items
         if complete:

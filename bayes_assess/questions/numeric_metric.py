@@ -24,7 +24,14 @@ from bayes_assess.pool.rank_strata import cuts_ranks
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells, metric_cells
 from bayes_assess.questions._events import of_label_sets
-from bayes_assess.questions._number_losses import InOrder, believed_risk, centre_of, groups_by, item_deviations
+from bayes_assess.questions._number_losses import (
+    InOrder,
+    PossibleErrors,
+    believed_risk,
+    centre_of,
+    groups_by,
+    item_deviations,
+)
 from bayes_assess.questions._score_prior import ScorePrior
 from bayes_assess.questions._setting import Labelled, Simulated
 from bayes_assess.questions.metric import Metric
@@ -178,19 +185,22 @@ class NumericMetric(Metric):
         """Return the outcome of labels of items that were asked for."""
         return np.zeros(len(labels), np.int64)
 
+    def item_losses(self, pool: NumberPool, items: Rows, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+        """Return the losses of items with these labels, numbers, whatever their groups."""
+        centre = centre_of(pool, self.whole)
+        return self.whole.losses(labels - centre, pool.numbers[items] - centre)
+
     def losses_of(self, pool: NumberPool, items: Rows, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses of items with these labels, numbers; of groups, those of their own."""
-        centre = centre_of(pool, self.whole)
-        losses, spec = self.whole.losses(labels - centre, pool.numbers[items] - centre), cast("Any", self.spec)
+        losses, spec = self.item_losses(pool, items, labels), cast("Any", self.spec)
         return losses if self.by is None else spec.grouped(losses, groups_by(pool, str(self.by))[1][items])
 
     def losses_of_any(self, pool: NumberPool, items: Rows, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses that items with these labels would have in every group, (n G, D)."""
         spec: Any = self.spec
+        losses = self.item_losses(pool, items, labels)
         if self.by is None:
-            return self.losses_of(pool, items, labels)
-        centre = centre_of(pool, self.whole)
-        losses = self.whole.losses(labels - centre, pool.numbers[items] - centre)
+            return losses
         return np.concatenate([spec.grouped(losses, np.full(len(losses), g)) for g in range(len(spec.names))])
 
     def on_own_cells(
@@ -203,7 +213,7 @@ class NumericMetric(Metric):
         return self, replace(own, measure=measure), replace(state, measure=measure)
 
     def evidence(self, told: Labelled) -> dict[str, object]:
-        """Return what the labelled items say of the measures, fields of `NumericResult`."""
+        """Return what the labelled items say of the measures, fields of `WeightedNumbers`."""
         pool, cells, items = self.labelled_pool(told.pool), told.cells, told.items
         labels = pool.label_space.names(told.codes[items])
         found, covariance = weighted_numbers(
@@ -215,6 +225,7 @@ class NumericMetric(Metric):
             told.volunteered.astype(np.int64),
             lambda: believed_losses(pool, self),
             possible_losses(pool, self, labels),
+            possible_errors(pool, self).ends(items, self.item_losses(pool, items, labels)),
         )
         ordered = told.design.draws_alike and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
         answer: dict[str, object] = {"answer": found, "all_covariances": covariance}
@@ -257,6 +268,11 @@ def believed_losses(pool: NumberPool, question: NumericMetric) -> Float[np.ndarr
     share = [len(items) / pool.n_items for items in of_groups]
     means = [np.append(believed_risk(pool, spec.whole, items), 1.0) for items in of_groups]
     return np.concatenate([p * mean for p, mean in zip(share, means, strict=True)])
+
+
+def possible_errors(pool: NumberPool, question: NumericMetric) -> PossibleErrors:
+    """Return what labels leave possible for the measures of a question."""
+    return PossibleErrors.of(pool, question.whole, None if question.by is None else groups_by(pool, question.by)[1])
 
 
 def losses_in_order(

@@ -154,6 +154,10 @@ class GroupRecall(Question[AnswerT_co, AnswerT_co]):
         predicted = pool.predictions[pool.rows_of(items)] == code
         return np.where(labels == code, np.where(predicted, FOUND, MISSED), NEGATIVE).astype(np.int64)
 
+    def settled(self, cells: Cells, counts: Int[np.ndarray, "K 3"]) -> bool:
+        """Tell whether every item is known, and positive ones of every group."""
+        return super().settled(cells, counts) and bool((counts[:, :NEGATIVE].sum(-1) > 0)[cells.sizes > 0].all())
+
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 3"]) -> Float[np.ndarray, " K"]:
         """Compute every group's recall at full labels; 0 for a group without positive items."""
         return full[:, FOUND] / np.maximum(full[:, FOUND] + full[:, MISSED], 1)

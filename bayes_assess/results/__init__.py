@@ -1,6 +1,7 @@
 """Answers: what is estimated, how well, and what the interval guarantees."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from bayes_assess.questions import (
@@ -30,6 +31,7 @@ from bayes_assess.results._base import Result as Result
 from bayes_assess.results._curve_point import CurvePoint as CurvePoint
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
+from bayes_assess.results.belief_precision_curve import FirstItems
 from bayes_assess.results.best import BestResult as BestResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
@@ -40,20 +42,34 @@ from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.curve import CurveResult as CurveResult
 from bayes_assess.results.evidence.believed import Believed as Believed
+from bayes_assess.results.evidence.given import Given as Given
+from bayes_assess.results.evidence.groupwise import Groupwise as Groupwise
 from bayes_assess.results.evidence.numbers import WeightedNumbers
+from bayes_assess.results.evidence.told import Told
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
+from bayes_assess.results.groups import RecallResult as RecallResult
 from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
 from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
+from bayes_assess.results.metric import MeanResult as MeanResult
 from bayes_assess.results.metric import MetricResult as MetricResult
+from bayes_assess.results.metric import ProxyResult as ProxyResult
+from bayes_assess.results.metric import RateResult as RateResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
-from bayes_assess.results.proxy import MeanResult as MeanResult
-from bayes_assess.results.proxy import ProxyResult as ProxyResult
-from bayes_assess.results.proxy import RateResult as RateResult
-from bayes_assess.results.recall import RecallResult as RecallResult
+from bayes_assess.results.sections.compared import SameItems as SameItems
+from bayes_assess.results.sections.compared import Sides as Sides
+from bayes_assess.results.sections.compared import TwoAccuracies as TwoAccuracies
+from bayes_assess.results.sections.compared import TwoCalibrationErrors as TwoCalibrationErrors
+from bayes_assess.results.sections.costs import Costs as Costs
+from bayes_assess.results.sections.groups import Accuracies as Accuracies
+from bayes_assess.results.sections.judged import Judged as Judged
+from bayes_assess.results.sections.judged import JudgedMeans as JudgedMeans
+from bayes_assess.results.sections.judged import JudgedRates as JudgedRates
+from bayes_assess.results.sections.measures import Measures as Measures
+from bayes_assess.results.sections.recalls import Recalls as Recalls
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
 # By the kind of evidence.
@@ -71,37 +87,56 @@ WeightedComparisonResult = MeasureVerdict[Weighted]
 BeliefPairsResult = MeasurePairsResult[Believed]
 WeightedPairsResult = MeasurePairsResult[Weighted]
 
-_RESULTS: dict[type[Question], type[Result]] = {
-    GroupAccuracy: GroupResult,
-    GroupRecall: RecallResult,
-    ConfusionMatrix: ConfusionResult,
-    MostCostly: CostResult,
-    Calibration: CalibrationResult,
-    LeastCalibrated: CalibrationResult,
-    TwoGroups: TwoGroupsResult,
-    TwoCalibrations: CalibrationComparisonResult,
-    TwoSystems: TwoSystemsResult,
-    AllPairs: PairsResult,
-    MeasureComparison: MeasureVerdict,
-    MeasurePairs: MeasurePairsResult,
-    Best: BestResult,
-    PrecisionCurve: BeliefPrecisionCurveResult,
-    PRCurve: CurveResult,
-    Rate: RateResult,
-    Mean: MeanResult,
-    Metric: MetricResult,
+# The class of its result, and of what it adds to that.
+_RESULTS: dict[type[Question], tuple[type, ...]] = {
+    GroupAccuracy: (GroupResult, Accuracies),
+    GroupRecall: (GroupResult, Recalls),
+    MostCostly: (GroupResult, Costs),
+    ConfusionMatrix: (ConfusionResult,),
+    Calibration: (CalibrationResult,),
+    LeastCalibrated: (CalibrationResult,),
+    TwoGroups: (CompareResult, TwoAccuracies),
+    TwoCalibrations: (CompareResult, TwoCalibrationErrors),
+    TwoSystems: (CompareResult, SameItems),
+    AllPairs: (PairsResult,),
+    MeasureComparison: (MeasureVerdict, Measures),
+    MeasurePairs: (MeasurePairsResult,),
+    Best: (BestResult, Measures),
+    PrecisionCurve: (BeliefPrecisionCurveResult, FirstItems),
+    PRCurve: (CurveResult, Measures),
+    Rate: (MetricResult, JudgedRates),
+    Mean: (MetricResult, JudgedMeans),
+    Metric: (MetricResult, Measures),
 }
-_WEIGHTED: dict[type[Question], type[Weighted]] = {
-    MultiLabelMetric: WeightedLabelSets,
-    NumericMetric: WeightedNumbers,
-    Question: Weighted,
+_EVIDENCE: dict[str, dict[type[Question], type[Told]]] = {  # by what was found
+    "found": {Question: Believed},
+    "given": {Question: Given},
+    "answer": {MultiLabelMetric: WeightedLabelSets, NumericMetric: WeightedNumbers, Question: Weighted},
+    "": {Question: Groupwise},
 }
 
 
-def make_result(question: Question, **fields: Any) -> Result:
-    """Make the result that belongs to a question; `fields` are those of `Result` and of its evidence."""
-    kind = Believed if "found" in fields else _first(_WEIGHTED, question)
-    return _first(_RESULTS, question)._made(kind, {"question": question, **fields})
+def make_result(
+    question: Question, *, of_pool: Mapping[str, object], found: Mapping[str, object], **told: object
+) -> Result:
+    """Make the result that belongs to a question.
+
+    Parameters
+    ----------
+    question : Question
+    of_pool : mapping
+        What it needs to know of the pool, see `Question.result_fields`.
+    found : mapping
+        What labels say, fields of their evidence, or of what the question adds to its result.
+    **told
+        Fields of `Told`.
+    """
+    made = _first(next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found), question)
+    own = {field.name for field in fields(made)}
+    evidence = made(question=question, **told, **{name: value for name, value in found.items() if name in own})
+    kind, *sections = _first(_RESULTS, question)
+    rest = {**of_pool, **{name: value for name, value in found.items() if name not in own}}
+    return kind(question, evidence, *(section(question, evidence, **rest) for section in sections))
 
 
 def _first(kinds: Mapping[type[Question], Any], question: Question) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.text import points
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
 
 if TYPE_CHECKING:
@@ -79,6 +80,31 @@ def in_one_line(names: Sequence[str], values: np.ndarray, ends: np.ndarray, kind
         for name, value, (low, high) in zip(names, values.tolist(), ends.tolist(), strict=True)
     ]
     return f"{_capital(_listed(said))} ({kind})."
+
+
+def accuracies_compared(first: str, second: str, eta: int, rope: float) -> str:
+    """Say which of three events there is: the first is less accurate, practically equal, or more accurate.
+
+    Examples
+    --------
+    >>> accuracies_compared("a", "b", 1, 0.05)
+    'a and b are within 5 points of each other in accuracy'
+    """
+    if eta == 1:
+        return f"{first} and {second} are within {points(rope)} of each other in accuracy"
+    return f"{first} is more than {points(rope)} {'less' if eta == 0 else 'more'} accurate than {second}"
+
+
+def values_compared(what: str, sides: tuple[str, str], eta: int, rope: str) -> str:
+    """Say which of three events there is: a value of the first is lower, practically equal, or higher.
+
+    Examples
+    --------
+    >>> values_compared("F1", ("a", "b"), 2, "5 points")
+    'The F1 of a is more than 5 points above that of b'
+    """
+    where = f"within {rope} of" if eta == 1 else f"more than {rope} {'below' if eta == 0 else 'above'}"
+    return f"The {what} of {sides[0]} is {where} that of {sides[1]}"
 
 
 def _capital(text: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,18 +18,17 @@ from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import in_one_line
+from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results._ranks import Ranks
-from bayes_assess.results._verdict import pairs_table
-from bayes_assess.results.evidence.believed import Believed
-from bayes_assess.results.evidence.weighted import Weighted
+from bayes_assess.results.evidence.of_measures import MeasureEvidence
 
-EvidenceT_co = TypeVar("EvidenceT_co", bound=Believed | Weighted, covariant=True)
+MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=MeasureEvidence, covariant=True)
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ordered(Ranks, Generic[EvidenceT_co]):
+class Ordered(Ranks[MeasureEvidenceT_co]):
     """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
 
     The best is the one with the highest value, of losses such as ``"zero_one_loss"`` the lowest: of a rate, let the
@@ -46,8 +45,11 @@ class Ordered(Ranks, Generic[EvidenceT_co]):
     """
 
     question: Metric
-    cells: MetricCells
-    evidence: EvidenceT_co = field(kw_only=True)
+
+    @property
+    def cells(self) -> MetricCells:
+        """What labels are counted in."""
+        return self.evidence.cells
 
     def ranking(self) -> Table:
         """Tabulate the groups with their ranks, the best first.

@@ -43,8 +43,8 @@ class RankedAnswer(Answer):
     """
 
     question: PrecisionCurve
-    level: float
-    design: str
+    level: Any  # of the band
+    design: Any  # its name
 
     @property
     @abstractmethod

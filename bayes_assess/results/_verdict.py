@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,20 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
-from bayes_assess._tools.tables import Table
-from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import GroupPair, MeasureComparison, TwoSystems
 from bayes_assess.results import plots
-from bayes_assess.results._base import Result
+from bayes_assess.results._base import EvidenceT_co, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-EVENTS = ("first is worse", "equivalent", "first is better")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict(Result):
+class Verdict(Result[EvidenceT_co]):
     """Names of the two sides, and the most probable of three events."""
 
     question: GroupPair | TwoSystems | MeasureComparison
@@ -47,6 +44,17 @@ class Verdict(Result):
         """Probability of the verdict."""
         return float(self.masses.max())
 
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        exact = self.guarantee == "exact"
+        how = ", as their labels show" if exact else f" with probability {self.probability:.2f}"
+        return f"{self._event()}{how}."
+
+    @abstractmethod
+    def _event(self) -> str:
+        """Say the most probable of the three events in words."""
+
     def _density(self, draws: Float[np.ndarray, " S"], title: str, truth: float | None, ax: Axes | None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
         first, second = self.names
@@ -63,33 +71,3 @@ class Verdict(Result):
             title=f"{title}: {self._progress()}",
             ax=ax,
         )
-
-
-def pairs_table(names: np.ndarray, found: PairDifferences, title: str) -> Table:
-    """Tabulate every pair of groups, the surest verdicts first.
-
-    Parameters
-    ----------
-    names : (G,)
-    found : PairDifferences
-    title : str
-    """
-    first, second = np.triu_indices(len(names), 1)
-    masses, ends = found.masses[first, second], found.interval[first, second]
-    order = np.argsort(-masses.max(-1), kind="stable")
-    columns = {
-        "first": names[first],
-        "second": names[second],
-        "difference": found.estimate[first, second],
-        "lower": ends[:, 0],
-        "upper": ends[:, 1],
-        "p_worse": masses[:, 0],
-        "p_equal": masses[:, 1],
-        "p_better": masses[:, 2],
-        "verdict": np.array(EVENTS)[masses.argmax(-1)],
-    }
-    return Table(
-        {name: np.asarray(values)[order] for name, values in columns.items()},
-        title=title,
-        formats=dict.fromkeys(list(columns)[2:8], ".3f"),
-    )

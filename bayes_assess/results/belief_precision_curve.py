@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,27 @@ from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all
 from bayes_assess.results.evidence._belief_draws import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.metric import MetricResult
+from bayes_assess.results.sections.measures import Measures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
+class FirstItems(Measures):
+    """Labels of the first items of a ranked list.
+
+    Attributes
+    ----------
+    first_labels : (F,) integers
+        Best first: 1, 0, or -1 where there is none.
+    """
+
+    first_labels: Int[np.ndarray, " F"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswer):
     """The precision curve from a belief that learns what the scores mean.
 
     Between the thresholds that the belief is asked about, positives are taken to be in random order, but for those that
@@ -40,10 +54,13 @@ class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
     """
 
     question: PrecisionCurve
-    first_labels: Int[np.ndarray, " F"] = field(kw_only=True)
-
     estimate = RankedAnswer.estimate  # at ranks, not at thresholds
     interval = RankedAnswer.interval
+
+    @property
+    def first_labels(self) -> Int[np.ndarray, " F"]:
+        """Labels of the first items, best first: 1, 0, or -1 where there is none."""
+        return self.section.first_labels
 
     @property
     def n_items(self) -> int:
@@ -91,7 +108,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
         return [*lines, self._without_trust()]
 
     def _without_trust(self) -> str:
-        if not self.evidence.found.audited:
+        if not self.evidence.audited:
             return self.evidence.leaning()
         lower, upper = self.evidence.design_interval[0]
         said = self.evidence.said_of_random_labels()

@@ -16,8 +16,8 @@ from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
-from bayes_assess.results._ordered import EvidenceT_co
-from bayes_assess.results._verdict import pairs_table
+from bayes_assess.results._ordered import MeasureEvidenceT_co
+from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.weighted import Weighted
 from bayes_assess.results.metric import MetricResult
@@ -30,7 +30,7 @@ _SAID = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BestResult(MetricResult[EvidenceT_co]):
+class BestResult(MetricResult[MeasureEvidenceT_co]):
     """Which of several systems is the best, by the joint posterior of their measures.
 
     Attributes
@@ -58,9 +58,19 @@ class BestResult(MetricResult[EvidenceT_co]):
         return self.evidence.guarantee_of_functions
 
     @property
+    def standard_error(self) -> Float[np.ndarray, " G"]:
+        """Standard deviations of the draws of the leads, (G,)."""
+        return self._lead_draws.std(0)
+
+    @property
+    def covariance(self: BestResult[Weighted]) -> Float[np.ndarray, "G G"]:
+        """Covariance of the draws of the leads, (G, G)."""
+        return np.cov(self._lead_draws, rowvar=False, ddof=0)
+
+    @property
     def in_ellipsoid(self: BestResult[Weighted]):
         """Whether the ellipsoid about the leads holds some values; see `Weighted.in_ellipsoid`."""
-        return partial(self.evidence.in_ellipsoid, centre=self.estimate)
+        return partial(self.evidence.in_ellipsoid, centre=self.estimate, covariance=self.covariance)
 
     @property
     def design_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:

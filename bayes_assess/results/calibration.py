@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.models.belief import Belief, Posterior
 from bayes_assess.questions import Calibration, LeastCalibrated
 from bayes_assess.questions.calibration import by_group
 from bayes_assess.results import plots
-from bayes_assess.results._learned import contradiction, what_was_learned
+from bayes_assess.results._learned import what_was_learned
 from bayes_assess.results.groups import GroupwiseResult
 
 if TYPE_CHECKING:
@@ -65,15 +64,6 @@ class CalibrationResult(GroupwiseResult):
 
     question: Calibration | LeastCalibrated
 
-    @cached_property
-    def _posterior(self) -> Belief:
-        """Posterior of every bin in the population, from which answers are taken."""
-        return self.question.posterior(self.cells, super()._learner, self.counts)
-
-    @property
-    def _learner(self) -> Any:
-        return Posterior(self._posterior)  # it takes a fit for every group
-
     @property
     def bins(self) -> np.ndarray:
         """Names of the bins, (B,)."""
@@ -87,7 +77,7 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def accuracy(self) -> Float[np.ndarray, "G B"]:
         """Posterior mean accuracy of every bin."""
-        return by_group(self.cells, self.question.accuracy(self.cells, self._learner, self.counts))
+        return by_group(self.cells, self.question.accuracy(self.cells, self.evidence.learner, self.counts))
 
     @cached_property
     def accuracy_interval(self) -> Float[np.ndarray, "G B 2"]:
@@ -108,7 +98,7 @@ class CalibrationResult(GroupwiseResult):
     @property
     def plug_in(self) -> Float[np.ndarray, " G"]:
         """Calibration error of the posterior mean accuracies ([ABA]'s estimate), (G,), or a number."""
-        return self.question.plug_in(self.cells, self._learner, self.counts)
+        return self.question.plug_in(self.cells, self.evidence.learner, self.counts)
 
     @cached_property
     def maximum_error(self) -> Float[np.ndarray, " G"]:
@@ -118,7 +108,7 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def maximum_error_interval(self) -> Float[np.ndarray, "G 2"]:
         """Equal-tailed credible interval of the maximum calibration error, (G, 2)."""
-        return self._ends(self._drawn.maximum, self.maximum_error)
+        return self.evidence.ends_of(self._drawn.maximum, self.maximum_error)
 
     @cached_property
     def group_accuracy(self) -> Float[np.ndarray, " G"]:
@@ -138,7 +128,7 @@ class CalibrationResult(GroupwiseResult):
             return float(self.estimate), self.interval
         weight = self.size / self.size.sum()
         mean = float(self.estimate @ weight)
-        given = (self.cells, self._learner, self.counts, self.level, self.draws @ weight)
+        given = (self.cells, self.evidence.learner, self.counts, self.level, self.draws @ weight)
         return mean, extended(self.question.overall_interval(*given), np.asarray(mean))
 
     def _draw_ranks(self) -> Int[np.ndarray, "S J"]:
@@ -237,14 +227,14 @@ class CalibrationResult(GroupwiseResult):
             raise QuestionError(f"Calibration plots 'reliability', 'scatter', 'estimate' or 'rank'; found {kind!r}.")
         return super().plot(kind, truth=truth, prior=prior, ax=ax)
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object.
 
         ``theta`` are the accuracies of the population's bins; ``calibration_error`` is what the question asks for.
         """
         shape = self.confidence.shape
         n_draws = len(self.draws)
-        posterior, prior = (drawn.reshape(n_draws, *shape) for drawn in self._thetas(n_draws))
+        posterior, prior = (drawn.reshape(n_draws, *shape) for drawn in self.evidence.thetas(n_draws))
         counts = by_group(self.cells, self.counts[:, 1]), by_group(self.cells, self.counts.sum(-1))
         cells = ["theta", "agreements", "labels", "items", "confidence"]
         return to_arviz(
@@ -267,7 +257,7 @@ class CalibrationResult(GroupwiseResult):
         question, cells = self.question, self.cells
         filled = by_group(cells, cells.sizes) > 0
         error, maximum, accuracy, below, n_draws = [], [], [], np.zeros(filled.shape), 0
-        for block in question.accuracy_draws(cells, self._learner, self.counts, self.seed, self.n_draws):
+        for block in question.accuracy_draws(cells, self.evidence.learner, self.counts, self.seed, self.n_draws):
             gap = by_group(cells, block - cells.mean_score)
             error.append(question.error_of(cells, block))
             maximum.append(np.where(filled, np.abs(gap), 0.0).max(-1))
@@ -292,7 +282,7 @@ class CalibrationResult(GroupwiseResult):
 
     def _of_the_prior(self) -> str | None:
         score = np.asarray(self.cells.mean_score)
-        found = contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), score)
+        found = self.evidence.contradiction()
         sizes = by_group(self.cells, self.cells.sizes).sum(-1)
         by_size = self.question.group_accuracy(self.cells, score)
         return found or what_was_learned(self.prior, self._drawn.accuracy, sizes, by_size, self._tails())
@@ -300,7 +290,7 @@ class CalibrationResult(GroupwiseResult):
     def _overall_maximum(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         worst = self._drawn.maximum.max(-1)
         mean = float(worst.mean())
-        return mean, self._ends(worst, mean)
+        return mean, self.evidence.ends_of(worst, mean)
 
     def _direction(self) -> str:
         """Say in which bins the confidence is surely too high, or too low."""
@@ -320,7 +310,7 @@ class CalibrationResult(GroupwiseResult):
     def _reliability(self, g: int, truth: ArrayLike | None, prior: bool, ax: Axes | None) -> Axes:
         name = "" if self.question.by is None else f" of {self.groups[g]}"
         size, labelled = (by_group(self.cells, x)[g] for x in (self.cells.sizes, self.counts.sum(-1)))
-        before = by_group(self.cells, self.question.accuracy(self.cells, self.prior, np.zeros_like(self.counts)))
+        before = by_group(self.cells, self.question.accuracy(self.cells, self.prior, self.evidence.nothing))
         return plots.reliability(
             self.confidence[g],
             self.accuracy[g],

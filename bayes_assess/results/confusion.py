@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.models.belief import is_mixture
 from bayes_assess.questions import ConfusionMatrix
 from bayes_assess.questions._base import pool_size
 from bayes_assess.results import plots
-from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
-from bayes_assess.results.groups import CostResult
+from bayes_assess.results._of_groups import OfGroups
+from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.groups import CostResult, GroupResult
+from bayes_assess.results.sections.costs import Costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +32,7 @@ _ANNOTATED = 12  # classes up to which a figure has room for numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionResult(Result):
+class ConfusionResult(OfGroups):
     """Shares of labels among the items of every predicted class.
 
     Attributes
@@ -70,11 +72,6 @@ class ConfusionResult(Result):
         """Labels of every predicted class, (K,)."""
         return self.counts.sum(-1)
 
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "K C 2"]:
-        """Credible interval of every entry, (K, C, 2)."""
-        return self.question.interval(self.cells, self._learner, self.counts, self.level)
-
     @property
     def n_draws(self) -> int:
         """How many posterior draws are taken: few of a large matrix."""
@@ -89,7 +86,7 @@ class ConfusionResult(Result):
             raise QuestionError("The question has no costs; ask ba.ConfusionMatrix(cost=...).")
         # Labels are counted by their costs, as if the costs alone had been asked for.
         question = MostCostly(self.question.cost_matrix, target=self.question.target)
-        return CostResult(
+        evidence = Groupwise(
             question=question,
             prior=question.merged(self.prior),
             cells=self.cells,
@@ -101,6 +98,7 @@ class ConfusionResult(Result):
             # The hyperparameters of a mixture have learned from all labels, not from their costs alone.
             belief=question.merged(self.posterior) if self.belief or is_mixture(self.prior) else None,
         )
+        return GroupResult(question, evidence, Costs(question, evidence))
 
     def table(self) -> Table:
         """Tabulate every pair of predicted class and label, the most frequent labels of a class first."""
@@ -138,7 +136,7 @@ class ConfusionResult(Result):
             ax=ax,
         )
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object.
 
         ``theta`` is the confusion matrix of the population: dims ``prediction`` and ``true_label``.
@@ -156,7 +154,7 @@ class ConfusionResult(Result):
 
     def _answer(self) -> list[str]:
         diagonal = np.diagonal(self.estimate) @ self.cells.weights
-        low, high = self._ends(self._agreements @ self.cells.weights, diagonal)
+        low, high = self.evidence.ends_of(self._agreements @ self.cells.weights, diagonal)
         lines = [
             f"Confusion matrix of {len(self.classes)} classes; overall accuracy {diagonal:.3f}, {self.level:.0%} "
             f"{self.guarantee} interval [{low:.3f}, {high:.3f}]."

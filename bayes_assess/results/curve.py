@@ -18,7 +18,7 @@ from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
 from bayes_assess.results._curve_point import CurvePoint, Measured
-from bayes_assess.results._ordered import EvidenceT_co
+from bayes_assess.results._ordered import MeasureEvidenceT_co
 from bayes_assess.results.evidence._belief_draws import Variables
 from bayes_assess.results.metric import MetricResult
 
@@ -29,7 +29,7 @@ _ROWS = 20  # of a table
 _ROUNDING = 1e-9
 
 
-class CurveResult(MetricResult[EvidenceT_co]):
+class CurveResult(MetricResult[MeasureEvidenceT_co]):
     """A precision-recall curve, and its points."""
 
     def at(self, threshold: float) -> CurvePoint:

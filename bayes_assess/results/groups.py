@@ -1,32 +1,40 @@
-"""Answers with one value per group: accuracies and costs, their ranks, and who is probably the worst."""
+"""Answers with one value per group: accuracies, recalls and costs, their ranks, and who is probably the worst."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
-from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
-from bayes_assess.questions import MostCostly
 from bayes_assess.results import plots
 from bayes_assess.results._base import Shares
-from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
+from bayes_assess.results._of_groups import OfGroups
 from bayes_assess.results._ranks import Ranks
+from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.sections.costs import Costs
+from bayes_assess.results.sections.groups import Accuracies, GroupSection
+from bayes_assess.results.sections.recalls import Recalls
 
 if TYPE_CHECKING:
+    import typing_extensions
     from matplotlib.axes import Axes
+
+    SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=GroupSection, default=Accuracies, covariant=True)
+else:
+    SectionT_co = TypeVar("SectionT_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupwiseResult(Ranks):
+class GroupwiseResult(OfGroups, Ranks[Groupwise]):
     """One value per group: estimates, intervals, ranks (1 is the worst) and probabilities.
 
     Attributes
@@ -46,12 +54,12 @@ class GroupwiseResult(Ranks):
     @property
     def size(self) -> Int[np.ndarray, " G"]:
         """Items of every group, (G,)."""
-        return self._by_group(self.cells.sizes)
+        return self.evidence.size
 
     @property
     def labelled(self) -> Int[np.ndarray, " G"]:
         """Labels of every group, (G,)."""
-        return self._by_group(self.counts.sum(-1))
+        return self.evidence.labelled
 
     @property
     def item_shares(self) -> Shares | None:
@@ -64,12 +72,12 @@ class GroupwiseResult(Ranks):
         draws = np.asarray(self.draws)[:, filled]
         return random_ranks(draws if self.question.low_is_worst else -draws, self.seed)
 
-    @cached_property
-    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
-        """Mean over the whole pool, groups weighted by their shares: posterior mean and credible interval."""
-        weight = self.size / self.size.sum()
-        mean = float(self.estimate @ weight)
-        return mean, self._ends(self.draws @ weight, mean)
+    if TYPE_CHECKING:
+
+        @cached_property
+        def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
+            """Value over the whole pool: estimate and credible interval."""
+            ...
 
     @property
     def labels_as_good(self) -> int | None:
@@ -99,7 +107,7 @@ class GroupwiseResult(Ranks):
             "group": self.groups,
             "items": self.size,
             "labelled": self.labelled,
-            **self._raw_columns(),
+            **self._columns_of_labels(),
             "estimate": self.estimate,
             "lower": self.interval[:, 0],
             "upper": self.interval[:, 1],
@@ -113,9 +121,8 @@ class GroupwiseResult(Ranks):
         name, probability = self._sought()
         columns.setdefault(name, probability)
         order = np.lexsort((self.estimate if self.question.low_is_worst else -self.estimate, self.size == 0))
-        formats = dict.fromkeys(columns, ".3f") | {"rank": ".1f"}
-        for name in ("group", "items", "labelled", *self._counted, "rank_lower", "rank_upper"):
-            formats.pop(name, None)
+        numbers = [name for name in columns if name != "group" and np.asarray(columns[name]).dtype.kind == "f"]
+        formats = dict.fromkeys(numbers, ".3f") | {"rank": ".1f"}
         return Table(
             {name: np.asarray(column)[order] for name, column in columns.items()},
             title=f"{self.question.quantity.capitalize()} by {self.by}, {self._interval_label}s",
@@ -194,11 +201,9 @@ class GroupwiseResult(Ranks):
 
     def _prior_estimate(self) -> Float[np.ndarray, " G"]:
         """Compute what the estimate was before any label."""
-        return self.question.estimate(self.cells, self.prior, np.zeros_like(self.counts))
+        return self.question.estimate(self.cells, self.prior, self.evidence.nothing)
 
-    _counted: ClassVar[tuple[str, ...]] = ("right",)  # columns of what is counted in labels, whole numbers
-
-    def _raw_columns(self) -> dict[str, np.ndarray]:
+    def _columns_of_labels(self) -> dict[str, np.ndarray]:
         """Columns of what the labels alone show, beside which estimates stand."""
         return {}
 
@@ -239,10 +244,6 @@ class GroupwiseResult(Ranks):
         m = self.question.n_sought
         return f"{m} {self.question.adjective}" if m > 1 else self.question.adjective
 
-    def _by_group(self, values: np.ndarray) -> np.ndarray:
-        """Add up values of cells (K,) over the cells of every group, (G,)."""
-        return values.reshape(len(self.groups), -1).sum(-1)
-
     def _fill(self, values: np.ndarray) -> np.ndarray:
         """Spread values of the groups with items over all groups, 0 elsewhere."""
         out = np.zeros(len(self.groups), values.dtype)
@@ -251,26 +252,33 @@ class GroupwiseResult(Ranks):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupResult(GroupwiseResult):
-    """Accuracy of every group: estimates, intervals, ranks (1 is the least accurate) and probabilities.
+class GroupResult(GroupwiseResult, Generic[SectionT_co]):
+    """Accuracy, recall or cost of every group: estimates, intervals, ranks (1 is the worst) and probabilities.
 
     Attributes
     ----------
     groups : (G,) names
     estimate : (G,) floats
-        Posterior mean accuracy of every group.
+        Posterior mean accuracy of every group, or cost of an item; of recall expected found items over expected
+        positive ones, or for ``target="population"`` the posterior mean.
     interval : (G, 2) floats
         Equal-tailed credible interval.
     level : float
         Posterior probability of the interval.
     guarantee : str
-        ``"credible"``, or ``"exact"`` once everything is labelled.
-    size, labelled, successes : (G,) integers
-        Items, labels, and labels that agree with the prediction.
+        ``"credible"``, or ``"exact"`` once everything is labelled; for recall, every group has positive items then.
+    size, labelled : (G,) integers
+        Items and labels.
+    successes : (G,) integers
+        Labels that agree with the prediction; of recall, of positive items that the system has found; not of costs.
+    positives : (G,) integers
+        Positive labels; of recall alone.
     labels_used : int
     design : str
-    question : GroupAccuracy or a subclass
+    question : GroupAccuracy, GroupRecall, MostCostly, or a subclass
     prior, posterior : Belief
+    section : Accuracies, Recalls or Costs
+        What the question adds to the table.
 
     Examples
     --------
@@ -283,80 +291,44 @@ class GroupResult(GroupwiseResult):
     ([1.0, 0.0], 'exact')
     """
 
-    @property
-    def successes(self) -> Int[np.ndarray, " G"]:
-        """Labels of every group that agree with the prediction, (G,)."""
-        return self.counts[:, 1]
+    section: SectionT_co
 
-    def _raw_columns(self) -> dict[str, np.ndarray]:
-        return {"right": self.successes}
+    _of_parts: ClassVar[frozenset[str]] = frozenset({"successes", "positives"})
+
+    @property
+    def successes(self: GroupResult[Accuracies | Recalls]) -> Int[np.ndarray, " G"]:
+        """Labels of every group that agree with the prediction; of recall, positive ones whose items were found."""
+        return self.section.successes
+
+    @property
+    def positives(self: GroupResult[Recalls]) -> Int[np.ndarray, " G"]:
+        """Positive labels of every group, (G,)."""
+        return self.section.positives
+
+    @cached_property
+    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
+        """Value over the whole pool: estimate and credible interval."""
+        mean, draws = self.section.overall(self.estimate, self.draws)
+        return mean, self.evidence.ends_of(draws, mean)
+
+    def to_arviz(self) -> ArvizData:
+        """Return posterior and prior draws, observed and constant data as an ArviZ object; see `section.to_arviz`."""
+        return self.section.to_arviz(self.draws, self._attributes())
+
+    def _columns_of_labels(self) -> dict[str, np.ndarray]:
+        return self.section.columns()
+
+    def _answer(self) -> list[str]:
+        return [*super()._answer(), *self.section.lines()]
+
+    def _of_the_prior(self) -> str | None:
+        return self.section.of_the_prior(self.draws)
 
     def _if_skipped(self) -> list[str]:
-        if self.question.target != "pool":
-            return []
-        sizes = self.cells.sizes - self.skipped
-        others = replace(self.cells, sizes=sizes)
-        draws = self.question.draws(others, self._learner, self.counts, self.seed, self.n_draws) @ sizes
-        mean = self.question.estimate(others, self._learner, self.counts) @ sizes
-        n, total = self.n_skipped, self.cells.n_items
-        found = [(float(mean + k) / total, self._ends((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
-        return [self._supposition("the overall accuracy", ("right", "wrong"), found)]
-
-    def _of_the_prior(self) -> str | None:
-        score = self.cells.mean_score
-        found = contradiction(self.prior, self.successes, self.labelled, score)
-        return found or what_was_learned(self.posterior, self.draws, self.size, score, self._tails())
-
-    def to_arviz(self) -> Any:
-        """Return posterior and prior draws, observed and constant data as an ArviZ object.
-
-        ``theta`` is the accuracy of the population; ``accuracy`` is what the question asks for, under its target.
-        """
-        posterior, prior = self._thetas(len(self.draws))
-        drawn = {"theta": posterior, "accuracy": self.draws}
-        return self._groups_to_arviz(drawn, {"theta": prior}, {"agreements": self.successes})
+        return self.section.if_skipped()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CostResult(GroupwiseResult):
-    """Mean cost of an item by predicted class: estimates, intervals, ranks (1 costs most) and probabilities.
-
-    Attributes
-    ----------
-    counts : (K, U) integers
-        Labels of every predicted class by the distinct costs ``question.levels``.
-
-    Examples
-    --------
-    >>> import bayes_assess as ba
-    >>> pool = ba.Pool(predictions=["cat", "cat", "dog", "dog"])
-    >>> result = ba.assess(pool, ba.MostCostly([[0, 1], [10, 0]]), prior="uninformative").result()
-    >>> result.estimate.tolist(), result.identified.tolist()
-    ([0.5, 5.0], ['dog'])
-    """
-
-    question: MostCostly
-
-    def _of_the_prior(self) -> str | None:
-        own = self.question.agreement
-        right = self.counts[np.arange(len(own)), own]
-        return contradiction(agreement_belief(self.prior, own), right, self.labelled, self.cells.mean_score)
-
-    def _raw_columns(self) -> dict[str, np.ndarray]:
-        labelled = np.maximum(self.labelled, 1)
-        return {"seen": (self.question.levels * self.counts).sum(-1) / labelled}
-
-    def to_arviz(self) -> Any:
-        """Return posterior and prior draws of the costs, observed and constant data as an ArviZ object."""
-        nothing = np.zeros_like(self.counts)
-        prior = self.question.draws(self.cells, self.prior, nothing, self.seed + 1, self.n_draws)
-        return to_arviz(
-            {"cost": self.draws},
-            prior={"cost": prior},
-            observed_data={"outcomes": self.counts},
-            constant_data={"labels": self.labelled, "items": self.size, "outcome_cost": self.question.levels},
-            dims={name: ["prediction"] for name in ("cost", "labels", "items")}
-            | {name: ["prediction", "cost_level"] for name in ("outcomes", "outcome_cost")},
-            coords={"prediction": self.groups},
-            attrs=self._attributes(),
-        )
+RecallResult = GroupResult[Recalls]
+"""Recall of every group; to `isinstance`, any `GroupResult` is one."""
+CostResult = GroupResult[Costs]
+"""Mean cost of an item by predicted class; to `isinstance`, any `GroupResult` is one."""

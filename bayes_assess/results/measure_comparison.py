@@ -13,8 +13,8 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.questions import MeasureComparison
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results._in_words import measure_in_words, title_of
-from bayes_assess.results._ordered import EvidenceT_co
+from bayes_assess.results._in_words import measure_in_words, title_of, values_compared
+from bayes_assess.results._ordered import MeasureEvidenceT_co
 from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.metric import MetricResult
 
@@ -25,7 +25,7 @@ _POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasureVerdict(Verdict, MetricResult[EvidenceT_co]):
+class MeasureVerdict(Verdict[MeasureEvidenceT_co], MetricResult[MeasureEvidenceT_co]):
     """The verdict on the difference D of a measure of two systems or groups, first less second.
 
     Attributes
@@ -48,17 +48,6 @@ class MeasureVerdict(Verdict, MetricResult[EvidenceT_co]):
         return self.question.masses(self.evidence.quantiles_of_first)
 
     @property
-    def verdict(self) -> str:
-        """The verdict as a sentence."""
-        exact = self.guarantee == "exact"
-        how = ", as their labels show" if exact else f" with probability {self.probability:.2f}"
-        (first, second), what = self.names, self.question.measure_name
-        sides = f"The {what} of {first}", f"that of {second}"
-        if self.eta == 1:
-            return f"{sides[0]} is within {self._rope} of {sides[1]}{how}."
-        return f"{sides[0]} is more than {self._rope} {'below' if self.eta == 0 else 'above'} {sides[1]}{how}."
-
-    @property
     def headline(self) -> str:
         """The answer as one sentence."""
         return self.verdict
@@ -77,6 +66,9 @@ class MeasureVerdict(Verdict, MetricResult[EvidenceT_co]):
         title = f"{measure_in_words(self.question.measure_name)} of {first} and of {second}"
         title = title[:1].upper() + title[1:]
         return Table(columns, title=title, formats={"probability": ".3f"})
+
+    def _event(self) -> str:
+        return values_compared(self.question.measure_name, self.names, self.eta, self._rope)
 
     def _answer(self) -> list[str]:
         return [self.verdict, *super()._answer()]

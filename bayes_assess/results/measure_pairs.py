@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
-from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import MeasurePairs
-from bayes_assess.results import plots
-from bayes_assess.results._ordered import EvidenceT_co
-from bayes_assess.results._verdict import pairs_table
+from bayes_assess.results._ordered import MeasureEvidenceT_co
+from bayes_assess.results._pairs import SURE, Pairs
 from bayes_assess.results.metric import MeasuresResult
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_SURE = 0.95
+    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasurePairsResult(MeasuresResult[EvidenceT_co]):
+class MeasurePairsResult(Pairs[MeasureEvidenceT_co], MeasuresResult[MeasureEvidenceT_co]):
     """All groups compared by one measure, such as systems by their rates of good answers.
 
     Attributes
@@ -70,32 +65,20 @@ class MeasurePairsResult(MeasuresResult[EvidenceT_co]):
         return self._compared.masses
 
     @property
-    def probability(self) -> float:
-        """Probability of the least sure verdict."""
-        return float(self.masses.max(-1).min())
+    def _names(self) -> np.ndarray:
+        return self.ordered_names
 
-    def table(self) -> Table:
-        """Tabulate every pair of groups, the surest verdicts first; `ranking` has a row per group."""
-        return pairs_table(self.ordered_names, self._compared, self._pairs_title)
-
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw how sure it is which of every two groups is better, as a heat map."""
-        title = f"Better by more than {self.question.rope:g}: {self._progress()}"
-        return plots.pairs(self.masses, self.ordered_names.tolist(), title=title, ax=ax)
+    @property
+    def _rope(self) -> str:
+        return f"{self.question.rope:g}"
 
     @cached_property
     def _compared(self) -> PairDifferences:
         return self._pairs(self.question.rope)
 
     def _said_of_the_best(self) -> list[str]:
-        first, second = np.triu_indices(len(self.ordered_names), 1)
-        masses, rope = self.masses[first, second], f"{self.question.rope:g}"
-        n_pairs, sure = len(first), int((masses.max(-1) >= _SURE).sum())
-        pairs, have = plural(n_pairs, "pair"), "has" if n_pairs == 1 else "have"
-        if self.guarantee == "exact":
-            settled = f"The labels settle {'all ' * (n_pairs > 1)}{pairs} of groups"
-        else:
-            settled = f"{sure:,} of {pairs} of groups {have} a verdict of probability {_SURE} or more"
-        n_equal = int((masses[:, 1] >= _SURE).sum())
+        masses = self.masses[np.triu_indices(len(self._names), 1)]
+        n_equal = int((masses[:, 1] >= SURE).sum())
         are = "is" if n_equal == 1 else "are"
-        return [*super()._said_of_the_best(), f"{settled}; {n_equal:,} of them {are} within {rope} of each other."]
+        equal = f"{n_equal:,} of them {are} within {self._rope} of each other"
+        return [*super()._said_of_the_best(), f"{self._said_of_pairs()}; {equal}."]

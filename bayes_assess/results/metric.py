@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.results import plots
-from bayes_assess.results._base import Shares, Told
+from bayes_assess.results._base import Shares
 from bayes_assess.results._in_words import title_of
-from bayes_assess.results._ordered import EvidenceT_co, Ordered
+from bayes_assess.results._ordered import MeasureEvidenceT_co, Ordered
 from bayes_assess.results.evidence._belief_draws import Variables
 from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.of_measures import MeasureEvidence
 from bayes_assess.results.evidence.weighted import Weighted
+from bayes_assess.results.sections.judged import Judged, JudgedMeans, JudgedRates
+from bayes_assess.results.sections.measures import Measures
 
 if TYPE_CHECKING:
+    import typing_extensions
     from matplotlib.axes import Axes
 
-_TOLD = [one.name for one in fields(Told)]
+    MeasureSectionT_co = typing_extensions.TypeVar(
+        "MeasureSectionT_co", bound=Measures, default=Measures, covariant=True
+    )
+else:
+    MeasureSectionT_co = TypeVar("MeasureSectionT_co", covariant=True)
 
 
-class MeasuresResult(Ordered[EvidenceT_co]):
+class MeasuresResult(Ordered[MeasureEvidenceT_co]):
     """Measures and the evidence on them, whatever is asked of them.
 
     Type checkers know by the class of the evidence which of the attributes there are; those that are not there raise
     AttributeError.
     """
 
-    _of_evidence: ClassVar[str] = (
-        "found credible_interval design_interval contradicted band sensitivity covariance n_effective in_ellipsoid"
+    _of_parts: ClassVar[frozenset[str]] = frozenset(
+        {
+            *"found credible_interval design_interval contradicted band sensitivity".split(),
+            *"covariance n_effective in_ellipsoid".split(),
+        }
     )
-
-    @classmethod
-    def _made(cls, kind: type[Told], given: dict[str, Any]) -> Self:
-        told = {name: given.pop(name) for name in _TOLD if name in given}
-        own = {one.name: given.pop(one.name) for one in fields(kind) if one.name in given}
-        evidence: Any = kind(**told, **own)
-        return cls(**told, evidence=evidence, **given)
-
-    @property
-    def guarantee(self) -> str:
-        """What the interval promises."""
-        return self.evidence.guarantee
 
     @property
     def assumption(self) -> str:
@@ -76,12 +76,9 @@ class MeasuresResult(Ordered[EvidenceT_co]):
     @cached_property
     def draws(self) -> Float[np.ndarray, "S k"]:
         """Posterior draws of the measures."""
-        return self.evidence.joint if self.evidence.has_posterior else super().draws
-
-    @property
-    def n_draws(self) -> int:
-        """Draws of items, repeated ones included; of a belief, posterior draws."""
-        return self.evidence.n_draws
+        if self.evidence.has_posterior:
+            return self.evidence.joint
+        return self.question.draws(self.cells, self.prior, self.counts, self.seed, self.n_draws)  # which says why not
 
     @property
     def item_shares(self) -> Shares | None:
@@ -136,11 +133,6 @@ class MeasuresResult(Ordered[EvidenceT_co]):
         """Whether the confidence ellipsoid of all measures holds some values; see `Weighted.in_ellipsoid`."""
         return self.evidence.in_ellipsoid
 
-    def __dir__(self) -> list[str]:
-        """Name what there is: some of it is of one kind of evidence."""
-        absent = {*self._of_evidence.split()}.difference(dir(self.evidence))
-        return [name for name in super().__dir__() if name not in absent]
-
     def table(self) -> Table:
         """Tabulate all measures."""
         ends = self._ends_of_all()
@@ -150,11 +142,13 @@ class MeasuresResult(Ordered[EvidenceT_co]):
             "lower": ends[:, 0],
             "upper": ends[:, 1],
             **self.evidence.columns(),
+            **self._more_columns(),
         }
         title = f"{title_of(self.question)}, {self._interval_label}s"
-        return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".4f"))
+        numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
+        return Table(columns, title=title, formats=dict.fromkeys(numbers, ".4f"))
 
-    def to_arviz(self, *, parameters: bool = False) -> Any:
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
         """Return posterior draws of every measure, by its name, as an ArviZ object.
 
         The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,
@@ -209,6 +203,10 @@ class MeasuresResult(Ordered[EvidenceT_co]):
     def _answer(self) -> list[str]:
         return self.evidence.lines(self._said_of_the_best() if self._is_ordered else [])
 
+    def _more_columns(self) -> dict[str, Array]:
+        """Columns that only some questions have."""
+        return {}
+
     @property
     def _measured_items(self) -> Int[np.ndarray, " G"]:
         """Items of every group that is measured, or of the pool."""
@@ -218,16 +216,10 @@ class MeasuresResult(Ordered[EvidenceT_co]):
     def _trusted(self) -> str:
         return self.evidence.trusted
 
-    @property
-    def _words(self) -> Told:
-        return self.evidence
 
-    def _progress(self) -> str:
-        return self.evidence._progress()
-
-
-class MetricResult(MeasuresResult[EvidenceT_co]):
-    """Measures, such as F1, from a belief that learns what the scores mean, or from weighted draws.
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT_co, MeasureSectionT_co]):
+    """Measures, such as F1, rates or means, from a belief that learns what the scores mean, or from weighted draws.
 
     Attributes
     ----------
@@ -260,6 +252,15 @@ class MetricResult(MeasuresResult[EvidenceT_co]):
         Draws, repeated ones included.
     n_effective : float or (k,)
         Effective number of draws that inform the measure.
+    section : Measures, JudgedRates or JudgedMeans
+        What the question adds. This and what follows is of rates and means, see `Judged`.
+    judge_rate, judge_mean : float, or (G,) for groups
+        Share of the items that are predicted positive, or mean over the predictions: what the predictions alone say.
+    bias : float or (G,)
+        How far that is above the estimate.
+    bias_interval : (2,) or (G, 2)
+    random_labels : int or (G,)
+        Labels of random items, of every group, that would have given an interval as narrow.
 
     Examples
     --------
@@ -276,12 +277,67 @@ class MetricResult(MeasuresResult[EvidenceT_co]):
     (0.0, 'exact')
     """
 
-    _of_evidence: ClassVar[str] = f"{MeasuresResult._of_evidence} difference"
+    section: MeasureSectionT_co
+
+    _of_parts: ClassVar[frozenset[str]] = MeasuresResult._of_parts | {
+        *"difference bias bias_interval random_labels judge_rate judge_mean judge_table".split(),
+        *"items judged values group".split(),
+    }
 
     @property
-    def difference(self: MetricResult[Believed]):
+    def difference(self: MetricResult[Believed, Measures]):
         """Comparison of two of the measures by their joint posterior; see `Believed.difference`."""
         return self.evidence.difference
+
+    @property
+    def judge_rate(self: MetricResult[MeasureEvidence, JudgedRates]) -> Any:
+        """Share of the items that are predicted positive: what the predictions alone say."""
+        return self._shaped(self.section.judge_rate)
+
+    @property
+    def judge_mean(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Any:
+        """Mean over the predictions: what they alone say."""
+        return self._shaped(self.section.judge_mean)
+
+    @property
+    def bias(self: MetricResult[MeasureEvidence, Judged]) -> Any:
+        """How far what the predictions alone say is above the estimate."""
+        return self._shaped(self.section.bias)
+
+    @property
+    def bias_interval(self: MetricResult[MeasureEvidence, Judged]) -> Float[np.ndarray, "... 2"]:
+        """Interval of the bias, of the same level and guarantee as that of the mean."""
+        return self._shaped(self.section.bias_interval)
+
+    @property
+    def random_labels(self: MetricResult[MeasureEvidence, Judged]) -> Any:
+        """Random labels that would have given an interval as narrow."""
+        return self._shaped(self.section.random_labels)
+
+    @property
+    def judge_table(self: MetricResult[MeasureEvidence, Judged]):
+        """Table of what the predictions alone say; see `Judged.judge_table`."""
+        return self.section.judge_table
+
+    @property
+    def items(self: MetricResult[MeasureEvidence, Judged]) -> Int[np.ndarray, " G"]:
+        """Items of every group, or of the pool, (G,)."""
+        return self.section.items
+
+    @property
+    def judged(self: MetricResult[MeasureEvidence, Judged]) -> np.ndarray:
+        """Sums over the predictions, (G,)."""
+        return self.section.judged
+
+    @property
+    def values(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Float[np.ndarray, " C"]:
+        """Number of every class, (C,)."""
+        return self.section.values
+
+    @property
+    def group(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Int[np.ndarray, " M"]:
+        """Group of every item, (M,)."""
+        return self.section.group
 
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
         """Draw estimates with intervals, those of random items alone as pale bars.
@@ -304,3 +360,21 @@ class MetricResult(MeasuresResult[EvidenceT_co]):
             prior_label=f"without trusting the {self._trusted}",
             ax=ax,
         )
+
+    def _more_columns(self) -> dict[str, Array]:
+        return self.section.columns()
+
+    def _answer(self) -> list[str]:
+        return [*super()._answer(), *self.section.lines()]
+
+    @property
+    def _measured_items(self) -> Int[np.ndarray, " G"]:
+        return self.section.measured_items
+
+
+RateResult = MetricResult[MeasureEvidenceT_co, JudgedRates]
+"""The rate of positive labels of a pool, or of its groups; to `isinstance`, any `MetricResult` is one."""
+MeanResult = MetricResult[MeasureEvidenceT_co, JudgedMeans]
+"""The mean rating of a pool, or of its groups; to `isinstance`, any `MetricResult` is one."""
+ProxyResult = MetricResult[MeasureEvidenceT_co, Judged]
+"""A mean of which predictions are a proxy; to `isinstance`, any `MetricResult` is one."""

@@ -6,7 +6,8 @@ import pytest
 
 from bayes_assess._tools import engine
 from bayes_assess.acquisition import best_arms, beta_variance_reduction
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, PairwiseLambda, VarianceReduction
+from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, VarianceReduction
+from bayes_assess.acquisition.verdict_rewards import PairwiseLambda
 from bayes_assess.models import BetaBernoulli
 from bayes_assess.models.sampled_belief import SampledBelief
 

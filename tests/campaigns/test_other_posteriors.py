@@ -338,7 +338,91 @@ def test_labels_that_are_no_classes_are_refused():
             a.ask(1, posterior=np.full((4, a.cells.n_cells), 0.5))
 
 
-@pytest.mark.parametrize("name", DESIGNS)
-def test_answers_take_no_other_posterior(name):
-    with pytest.raises(ba.DesignError, match="cannot take their place"):
-        session(name).result(posterior=np.full((10, 4), 0.5))
+# --- answers ----------------------------------------------------------------------------------------------------
+
+
+ANSWERED = {
+    "f1": ba.Metric("f1"),
+    "several": ba.Metric(["recall", "matthews_corrcoef"]),
+    "by group": ba.Metric("f1", by="site"),
+    "rate": ba.Rate(),
+    "rate by group": ba.Rate(by="site"),
+    "mean": ba.Mean(),
+    "curve": ba.PRCurve([0.3, 0.6]),
+    "ranking": ba.Metric(["roc_auc", "average_precision"]),
+    "best": ba.Best(["prediction", "b"], measure="f1"),
+    "comparison": ba.Compare("prediction", "b", measure="f1"),
+    "precision curve": ba.PrecisionCurve(),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_measures_are_answered_by_another_posterior(name):
+    """Rates of 1 and 0 that are the labels: then the answer is the truth, by every design."""
+    sites, b = np.arange(40) % 2, (SCORES > 0.3).astype(int)
+    pool = ba.Pool(scores=SCORES, groups={"site": sites}, systems={"b": b})
+    question = ANSWERED[name]
+    for design in ("variance_reduction",) if name == "precision curve" else ("variance_reduction", "importance"):
+        made = {"variance_reduction": VarianceReduction(n_strata=40), "importance": Importance(n_strata=40)}[design]
+        a = ba.assess(pool, question, design=made, seed=0)
+        ids = a.ask(8).ids
+        a.tell(ids, LABELS[ids])
+        cells = a.cells.source.cells_of(np.arange(40))
+        size = np.bincount(cells, minlength=a.cells.n_cells)
+        known = np.isin(np.arange(40), ids)
+        left = np.bincount(cells[~known], minlength=len(size))
+        rate = np.bincount(cells[~known], LABELS[~known], len(size)) / np.maximum(left, 1)
+        result = a.result(posterior=np.tile(rate, (30, 1)))
+        assert result.guarantee == "credible"
+        assert "posterior that was given" in result.assumption
+        if np.isin(rate, (0, 1)).all():  # items of a cell are alike
+            truth = question.for_pool(pool).truth(pool, LABELS)
+            low, high = np.moveaxis(np.asarray(result.interval), -1, 0)
+            np.testing.assert_allclose(np.ravel(low), np.ravel(truth), atol=1e-9)
+            np.testing.assert_allclose(np.ravel(high), np.ravel(truth), atol=1e-9)
+        for looked in (result.summary, result.table, result.to_dict, result.to_arviz):
+            assert looked()
+
+
+def test_labels_that_are_missing_are_drawn_from_the_posterior():
+    """The accuracy of one cell: labelled items as they are, and a beta-binomial number of the others."""
+    pool, labels = ba.Pool(predictions=np.zeros(30, int), classes=[0, 1]), np.arange(30) % 3 == 0
+    a = ba.assess(pool, ba.Metric("accuracy"), design="passive", seed=0)
+    ids = a.ask(12).ids
+    a.tell(ids, labels[ids].astype(int))
+    right = int((~labels[ids]).sum())
+    wrong = np.random.default_rng(0).beta(2.0, 5.0, 50_000)  # rates of class 1, of which none is right
+    result = a.result(posterior=np.stack([1 - wrong, wrong], -1)[:, None])
+    found = np.rint(result.draws[:, 0] * 30 - right).astype(int)
+    expected = stats.betabinom(18, 5.0, 2.0).pmf(np.arange(19)) * len(found)
+    seen = np.bincount(found, minlength=19)
+    several = expected > 5
+    counts, means = (np.append(x[several], x[~several].sum()) for x in (seen, expected))
+    assert stats.chisquare(counts, means * counts.sum() / means.sum()).pvalue > 1e-4
+    assert result.interval[0] <= result.estimate <= result.interval[1]
+
+
+def test_answers_by_another_posterior_are_exact_once_all_is_labelled():
+    a = session("importance", seed=0)
+    a.tell(np.arange(40), LABELS)
+    result = a.result(posterior=rates(a.cells.n_cells))
+    assert result.guarantee == "exact"
+    assert result.estimate == pytest.approx(F1.truth(POOL, LABELS), abs=1e-12)
+    np.testing.assert_array_equal(result.interval, [result.estimate] * 2)
+
+
+def test_answers_by_another_posterior_leave_the_session_as_it_was():
+    a, b = (session("variance_reduction", seed=0) for _ in range(2))
+    for one in (a, b):
+        tell(one, one.ask(8))
+    a.result(posterior=rates(a.cells.n_cells))
+    np.testing.assert_array_equal(a.result().interval, b.result().interval)
+    np.testing.assert_array_equal(a.ask(5).ids, b.ask(5).ids)
+
+
+def test_posteriors_are_refused_for_answers_where_items_have_no_one_class():
+    numbers = ba.assess(ba.Pool(predictions=[1.0, 2.0], bounds=(0, 5)), ba.Metric("mae"))
+    with pytest.raises(ba.DesignError, match="Labels are numbers here"):
+        numbers.result(posterior=np.full((10, 1), 0.5))
+    with pytest.raises(ba.InferenceError, match=r"shape \(10, 3\)"):
+        session("importance").result(posterior=np.full((10, 3), 0.5))

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.designs import ARMS
+from bayes_assess.designs import ARMS, VarianceReduction
+from bayes_assess.pool.rank_strata import RankStrata
 from made import like_20news, like_cifar10, made_pool
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
@@ -250,3 +251,39 @@ def test_a_study_makes_cells_once_and_every_design_s_prior_once(monkeypatch):
         monkeypatch.setattr(ba.GroupAccuracy, name, counting)
     ba.simulate(pool, labels, question, designs=["random", "random_group"], budgets=[5], repeats=2)
     assert sorted(made) == ["cells", "prior", "prior"]
+
+
+def pool_of_ranks(seed: int) -> tuple[ba.Pool, np.ndarray]:
+    """Scores of three digits, of which as many differ as the seed makes."""
+    rng = np.random.default_rng(seed)
+    scores = np.round(rng.beta(0.3 + 0.1 * seed, 3, 1_000), 3)
+    return ba.Pool(scores=scores), (rng.random(1_000) < scores).astype(int)
+
+
+def test_pools_of_about_as_many_cells_are_compiled_once():
+    """A program of the default design takes 17 seconds to compile."""
+    from bayes_assess.campaigns.compiled_campaigns import _campaigns
+
+    pools = [pool_of_ranks(seed) for seed in (1, 2, 4)]
+    sizes = {ba.Metric("f1").setting(pool, strata=RankStrata(128)).cells.n_cells for pool, _ in pools}
+    assert len(sizes) == 3
+    assert -(-min(sizes) // 32) == -(-max(sizes) // 32)
+    _campaigns.clear_cache()
+    for pool, labels in pools:
+        ba.simulate(pool, labels, ba.Metric("f1"), designs=["variance_reduction"], budgets=[12], repeats=2, seed=0)
+    assert _campaigns._cache_size() == 1
+
+
+@pytest.mark.parametrize("question", [ba.Metric("f1"), ba.Rate(by="site")], ids=["f1", "rate by group"])
+def test_cells_without_items_change_nothing(question, monkeypatch):
+    rng = np.random.default_rng(0)
+    scores = np.round(rng.beta(0.4, 2, 300), 2)
+    pool, labels = ba.Pool(scores=scores, groups={"site": np.arange(300) % 3}), (rng.random(300) < scores).astype(int)
+    found = []
+    for pads in (True, False):
+        monkeypatch.setattr(VarianceReduction, "pads_cells", pads)
+        options = {"designs": ["variance_reduction"], "budgets": [8, 40], "repeats": 4, "seed": 0}
+        study = ba.simulate(pool, labels, question, **options)
+        found.append([one["variance_reduction"] for one in (study.estimates, study.intervals, study.design_intervals)])
+    for padded, plain in zip(*found, strict=True):
+        np.testing.assert_allclose(padded, plain, rtol=1e-6, atol=1e-9)  # sums are rounded in other orders

@@ -368,8 +368,6 @@ def test_what_it_cannot_serve_is_refused():
         ba.assess(POOL, ba.Metric("f1"), prior="informative")
     with pytest.raises(DesignError, match="audit"):
         VarianceReduction(audit=1.0)
-    with pytest.raises(DesignError, match="a model of its own"):
-        told(1).result(posterior=np.full((10, 3), 0.5))
 
 
 @pytest.mark.slow

@@ -223,9 +223,10 @@ class TestTheSameBeliefDecidesAndAnswers:
         np.testing.assert_allclose(costs.estimate, (COST * draws.mean(0)).sum(1))
         assert len(a.ask(3, posterior=draws).ids) == 3
 
-    def test_designs_with_models_of_their_own_refuse(self):
+    def test_designs_with_models_of_their_own_take_rates_of_their_cells(self):
         a = ba.assess(POOL, ba.Metric("accuracy"))
-        with pytest.raises(ba.DesignError, match="cannot take their place"):
+        assert a.result(posterior=np.full((10, a.cells.n_cells), 0.5)).guarantee == "credible"
+        with pytest.raises(ba.InferenceError, match="the probability that the prediction is right"):
             a.result(posterior=np.full((10, 4), 0.5))
 
 

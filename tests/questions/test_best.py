@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -263,3 +264,24 @@ def test_a_study_ends_at_the_leads_of_all_labels():
     assert (low < high).all()
     table = study.table()
     assert (np.asarray(table["best"])[np.asarray(table["labels"]) == looks[1]] == 1).all()
+
+
+@pytest.mark.parametrize("design", ["importance", "variance_reduction"])
+def test_standard_errors_and_ellipsoid_are_those_of_the_leads(design):
+    """Of two systems one lead is the other's turned round: their correlation is -1."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 400)
+    first, second = (np.where(rng.random(400) < error, 1 - labels, labels) for error in (0.1, 0.25))
+    pool = ba.Pool(predictions=first, systems={"b": second})
+    a = ba.assess(pool, ba.Best(), design=design)
+    ids = a.ask(60).ids
+    a.tell(ids, labels[ids])
+    result: Any = a.result()
+    lead, other = result.standard_error
+    assert lead == pytest.approx(other)
+    # 95 % of a bell curve, up to skewness and draws.
+    np.testing.assert_allclose(np.diff(result.interval, axis=1).ravel() / (2 * 1.96), [lead, other], rtol=0.25)
+    if design == "importance":
+        np.testing.assert_allclose(result.covariance / lead**2, [[1, -1], [-1, 1]], atol=1e-9)
+        assert result.in_ellipsoid(result.estimate)
+        assert not result.in_ellipsoid(result.estimate + 5 * np.array([lead, -lead]))

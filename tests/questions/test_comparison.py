@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.acquisition import paired_rope_masses, rope_masses_beta
-from bayes_assess.acquisition.rewards import PairwiseLambda
+from bayes_assess.acquisition.verdict_rewards import PairwiseLambda
 from questions.asked import LABELS, POOL
 
 SITE = POOL.groups["site"]

@@ -125,8 +125,11 @@ def test_labels_that_show_no_error_count():
 def test_before_any_label_an_answer_is_a_belief_and_everything_is_possible():
     measures = ["accuracy", "brier_score_loss", "log_loss", "balanced_accuracy", "matthews_corrcoef"]
     r = ba.assess(POOL, ba.Metric(measures), design="passive").result()
-    np.testing.assert_array_equal(r.interval, [[0, 1], [0, 1], [0, -np.log(np.finfo(float).eps)], [0, 1], [-1, 1]])
     s = POOL.scores
+    losses = np.stack([s, 1 - s])  # by how far scores miss either label
+    brier, log = losses**2, -np.log1p(-losses)
+    ends = [[loss.min(0).mean(), loss.max(0).mean()] for loss in (brier, log)]
+    np.testing.assert_allclose(r.interval, [[0, 1], *ends, [0, 1], [-1, 1]], rtol=1e-9)
     believed = np.mean(np.maximum(s, 1 - s))  # scores above one half are predicted positive
     np.testing.assert_allclose(r.estimate[:2], [believed, np.mean(s * (1 - s))], rtol=1e-6)
     assert r.guarantee == "credible"

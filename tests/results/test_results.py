@@ -181,3 +181,38 @@ def test_a_result_of_measures_has_what_its_evidence_has_and_no_more():
             assert {name for name in both if hasattr(results[-1], name)} == own
             assert ("difference" in dir(results[-1])) is hasattr(results[-1], "difference")
         assert type(results[0]) is type(results[1])
+
+
+def test_a_result_has_what_the_section_of_its_question_has_and_no_more():
+    pool = ba.Pool(predictions=[0, 1, 1, 0], classes=[0, 1], groups={"site": list("abab")}, systems={"b": [0, 1, 0, 0]})
+    some = {
+        "successes",
+        "positives",
+        "share_differing",
+        "bias",
+        "random_labels",
+        "judge_rate",
+        "judge_mean",
+        "judge_table",
+    }
+    judged = {"bias", "random_labels", "judge_table"}
+    for question, own in {
+        ba.GroupAccuracy("site"): {"successes"},
+        ba.LowestRecall("site"): {"successes", "positives"},
+        ba.MostCostly([[0, 1], [1, 0]]): set(),
+        ba.Compare("a", "b", by="site"): set(),
+        ba.Compare(second="b"): {"share_differing"},
+        ba.Metric("accuracy"): set(),
+        ba.Rate(): judged | {"judge_rate"},
+        ba.Mean([0, 1]): judged | {"judge_mean"},
+    }.items():
+        result = ba.assess(pool, question).result()
+        assert some & {*dir(result)} == own
+        assert {name for name in some if hasattr(result, name)} == own
+
+
+def test_names_of_classes_by_the_question_are_classes():
+    pool = ba.Pool(predictions=[0, 1, 1, 0], classes=[0, 1], groups={"site": list("abab")})
+    assert isinstance(ba.assess(pool, ba.GroupRecall("site")).result(), ba.RecallResult)
+    assert isinstance(ba.assess(pool, ba.Rate()).result(), ba.RateResult)
+    assert not isinstance(ba.assess(pool, ba.Rate()).result(), ba.CompareResult)

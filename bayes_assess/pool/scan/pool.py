@@ -14,7 +14,8 @@ from bayes_assess.errors import PartitionError, PoolError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.scan.engine import Engine
 from bayes_assess.pool.scan.items import MetItems
-from bayes_assess.pool.scan.kinds import TOP, Kinds, Layout
+from bayes_assess.pool.scan.kind_counts import Kinds
+from bayes_assess.pool.scan.kinds import TOP, Layout
 from bayes_assess.pool.scan.rows import TableRows
 from bayes_assess.pool.scan.source import TableSource
 

@@ -14,7 +14,8 @@ from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
 from bayes_assess.pool._table import Columns, class_names, resolve
 from bayes_assess.pool.scan.engine import Engine, open_engine
-from bayes_assess.pool.scan.kinds import KEY, Layout, count_kinds, missing_id
+from bayes_assess.pool.scan.kind_counts import count_kinds, missing_id
+from bayes_assess.pool.scan.kinds import KEY, Layout
 from bayes_assess.pool.scan.pool import TablePool
 
 if TYPE_CHECKING:

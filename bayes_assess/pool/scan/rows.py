@@ -13,7 +13,8 @@ from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.errors import EngineError, UnknownIdError
 from bayes_assess.pool.scan.engine import Engine
 from bayes_assess.pool.scan.items import MetItems
-from bayes_assess.pool.scan.kinds import KEY, SCORE, Kinds, Layout, with_kinds
+from bayes_assess.pool.scan.kind_counts import Kinds
+from bayes_assess.pool.scan.kinds import KEY, SCORE, Layout, with_kinds
 
 if TYPE_CHECKING:
     import narwhals as nw

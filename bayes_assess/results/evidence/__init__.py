@@ -1,1 +1,1 @@
-"""What labels are evidence of: draws of a belief, or weighted draws of items, with the words that go with each."""
+"""What labels are evidence of: a belief on groups, draws of a belief on measures, or weighted draws of items."""

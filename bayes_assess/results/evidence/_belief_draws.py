@@ -21,8 +21,8 @@ from bayes_assess.estimators.posterior_measure import contradicted as are_apart
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
-from bayes_assess.results._base import Told
 from bayes_assess.results._in_words import SAID
+from bayes_assess.results.evidence.told import Told
 from bayes_assess.results.sensitivity import Sensitivity
 
 ROUNDING = 1e-9  # of differences that are exactly the rope
@@ -54,6 +54,11 @@ class BeliefDraws(Told):
     def exact(self) -> bool:
         """Whether every item is labelled that can matter."""
         return self.found.exact
+
+    @property
+    def audited(self) -> bool:
+        """Whether random items have been counted for these measures."""
+        return self.found.audited
 
     @property
     def guarantee(self) -> str:

@@ -189,7 +189,7 @@ class Believed(BeliefDraws):
 
     def leaning(self, without: str | None = None) -> str:
         """Say what random items alone tell; what they tell of the measures in words of the result, if there are any."""
-        if not self.found.audited:
+        if not self.audited:
             bounded = len(ratio_losses(cells_table(self.cells)).outputs)
             said = "what is asked is no ratio of sums, which random items alone could bound"
             why = "the session kept account of its own measure alone" if bounded else said

@@ -14,10 +14,8 @@ from bayes_assess._tools.text import plural
 from bayes_assess.estimators.betting_means import bounded_mean_interval
 from bayes_assess.estimators.weighted_numbers import numbers_interval
 from bayes_assess.questions import NumericMetric
-from bayes_assess.questions._number_losses import InOrder
+from bayes_assess.questions._number_losses import OF_MEANS, InOrder
 from bayes_assess.results.evidence.weighted import Weighted
-
-_MEANS = {"mean_absolute_error": np.asarray, "mean_squared_error": np.asarray, "root_mean_squared_error": np.sqrt}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,13 +44,13 @@ class WeightedNumbers(Weighted):
         spec = self.question.whole
         if self.exact:
             return self.ends
-        if self.in_order is None or not set(spec.outputs) & set(_MEANS):
+        if self.in_order is None or not set(spec.outputs) & set(OF_MEANS):
             return None
         drawn, ends = self.in_order(), np.array(spec.ranges, np.float64)
         for k, (name, column) in enumerate(zip(spec.outputs, spec.first_losses, strict=True)):
-            if name in _MEANS:
+            if name in OF_MEANS:
                 losses, most, rest, believed = (values[..., column] for values in drawn)
-                ends[k] = _MEANS[name](bounded_mean_interval(losses, most, rest, float(believed), self.level))
+                ends[k] = OF_MEANS[name](bounded_mean_interval(losses, most, rest, float(believed), self.level))
         return ends
 
     def lines(self, on_ranks: list[str]) -> list[str]:
@@ -61,7 +59,7 @@ class WeightedNumbers(Weighted):
         if second is None or self.exact:
             return lines
         shown = zip(self.groups.tolist(), second.tolist(), strict=True)
-        said = [f"{name} [{low:.3f}, {high:.3f}]" for name, (low, high) in shown if name in _MEANS]
+        said = [f"{name} [{low:.3f}, {high:.3f}]" for name, (low, high) in shown if name in OF_MEANS]
         return [*lines, f"At any time, whatever errors the bounds allow: {', '.join(said)}."]
 
     @property

@@ -25,9 +25,9 @@ from bayes_assess.questions import Metric, MultiLabelMetric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.multilabel_metric import MultiLabelCells
-from bayes_assess.results._base import Told
 from bayes_assess.results._in_words import SAID
 from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence.told import Told
 
 _LINES = 12  # of a summary
 _N_JOINT = 4000  # draws that estimates stand for
@@ -146,14 +146,19 @@ class Weighted(Told):
             raise self._no_posterior()
         return self.tree.posterior
 
-    def in_ellipsoid(self, values: ArrayLike, centre: Float[np.ndarray, " k"] | None = None) -> bool:
+    def in_ellipsoid(
+        self,
+        values: ArrayLike,
+        centre: Float[np.ndarray, " k"] | None = None,
+        covariance: Float[np.ndarray, "k k"] | None = None,
+    ) -> bool:
         """Whether the confidence ellipsoid of all measures holds these values, (k,) ([NH] sec. 3.3.2).
 
         Parameters
         ----------
         values : (k,)
-        centre : (k,), optional
-            What it is the ellipsoid of; the estimates by default.
+        centre, covariance : (k,) and (k, k), optional
+            What it is the ellipsoid of; the estimates by default, and what one more draw could move them by.
 
         Examples
         --------
@@ -173,9 +178,9 @@ class Weighted(Told):
         if found.exact:
             return bool(np.allclose(gap, 0))
         known = np.flatnonzero(found.defined & (found.variance + found.rise + found.fall > 0))
-        # What no draw has shown yet may move a measure by as much as one more draw.
-        unseen = np.diag(np.square(np.maximum(found.rise, found.fall)))
-        inverse = np.linalg.pinv((self.covariance + unseen)[np.ix_(known, known)], hermitian=True)
+        if covariance is None:  # what no draw has shown yet may move a measure by as much as one more draw
+            covariance = self.covariance + np.diag(np.square(np.maximum(found.rise, found.fall)))
+        inverse = np.linalg.pinv(covariance[np.ix_(known, known)], hermitian=True)
         n = np.min(self.n_effective[known], initial=self.n_draws)
         return bool(gap[known] @ inverse @ gap[known] <= ellipsoid_radius(n, len(known), self.level))
 

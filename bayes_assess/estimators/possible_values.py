@@ -1,0 +1,121 @@
+"""What labels leave possible: the least and the greatest value that measures could have with all labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import x64
+from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.estimators.certain_bounds import certain_bounds
+from bayes_assess.estimators.ratio_losses import ratio_losses
+from bayes_assess.measures import LossTable, PRCurveTable
+
+_MOST_NUMBERS = 500_000  # losses of all ratios in all campaigns that are looked at together
+
+
+class Labelled(NamedTuple):
+    """Items by what their losses depend on, arrays with leading axes of campaigns.
+
+    Attributes
+    ----------
+    counts : (..., A, C)
+        Labelled items of every attribute by label.
+    unlabelled : (..., A)
+        Items without a label, those that are handed out included.
+    """
+
+    counts: Float[Array, "*batch A C"]
+    unlabelled: Float[Array, "*batch A"]
+
+    @classmethod
+    def of(cls, measure: CellMeasure, counts: Int[Array, "K C"]) -> Labelled:
+        """Add up the labelled and the other items of all cells.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> from bayes_assess.acquisition.cell_measure import measure_on_cells
+        >>> measure = measure_on_cells("f1", ba.cells(ba.Pool(predictions=[0, 0, 1])))
+        >>> with engine.eager():
+        ...     Labelled.of(measure, np.array([[1, 0], [0, 0]])).unlabelled.tolist()
+        [1.0, 1.0]
+        """
+        labelled = measure.by_attribute(counts * 1.0)
+        return cls(labelled, measure.by_attribute(measure.size[:, None] * 1.0)[:, 0] - labelled.sum(-1))
+
+
+@x64
+def possible_values(table: LossTable | PRCurveTable, labelled: Labelled) -> Float[np.ndarray, "*batch k 2"]:
+    """Compute the least and the greatest value of every measure that the labels of the other items could make.
+
+    Parameters
+    ----------
+    table : LossTable or PRCurveTable
+        k measures.
+    labelled : Labelled
+        On the host.
+
+    Returns
+    -------
+    (..., k, 2), by `certain_bounds` where a measure is a ratio of sums over items, such as accuracy, recall and F1, or
+    a difference of two; the range of the measure elsewhere.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.measures import table_for
+    >>> _, table = table_for(["recall", "matthews_corrcoef"], ba.Pool(predictions=[0, 0, 1, 1]))
+    >>> counts, unlabelled = np.array([[0, 1], [0, 1]]), np.array([1, 1])  # one positive found, one missed, of 4
+    >>> possible_values(table, Labelled(counts, unlabelled)).round(3).tolist()
+    [[0.333, 0.667], [-1.0, 1.0]]
+    """
+    counts, unlabelled = (np.asarray(x, np.float64) for x in labelled)
+    batch = counts.shape[:-2]
+    ends = np.empty((*batch, len(table.ranges), 2))
+    ends[:] = np.array(table.ranges, np.float64)
+    if table.is_ranking:
+        return ends
+    if table.is_curve:
+        curve: Any = table
+        return _of_curve(counts[..., curve.positive], counts.sum(-1), unlabelled)
+    ratios = ratio_losses(table, None)
+    if not len(ratios.outputs):
+        return ends
+    rows, left = counts.reshape(-1, *counts.shape[-2:]), unlabelled.reshape(-1, unlabelled.shape[-1])
+    step = max(_MOST_NUMBERS // ratios.f.size, 1)
+    f, g, low, high = (x[:, None] for x in (ratios.f, ratios.g, *ratios.ranges.T))
+    with engine.eager():
+        parts = [
+            certain_bounds(f, g, rows[i : i + step], left[i : i + step], low, high) for i in range(0, len(rows), step)
+        ]
+    found = np.concatenate(parts, axis=1)  # (J, campaigns, 2)
+    found = np.where(ratios.sign[:, None, None] < 0, -found[..., ::-1], found)
+    for output in np.unique(ratios.outputs):
+        ends[..., output, :] = found[ratios.outputs == output].sum(0).reshape(*batch, 2)
+    return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
+
+
+def _of_curve(
+    positive: Float[np.ndarray, "*batch A"],
+    labelled: Float[np.ndarray, "*batch A"],
+    left: Float[np.ndarray, "*batch A"],
+) -> Float[np.ndarray, "*batch k 2"]:
+    """Bound precision and recall at every threshold; both rise with the positives above it."""
+
+    def above(x: Float[np.ndarray, "*batch A"]) -> Float[np.ndarray, "*batch L"]:
+        return np.cumsum(x[..., ::-1], -1)[..., ::-1][..., 1:]
+
+    hits, others, announced = above(positive), above(left), above(labelled + left)
+    missed, below = positive.sum(-1, keepdims=True) - hits, left.sum(-1, keepdims=True) - others
+    precision = [_ratio(hits, announced), _ratio(hits + others, announced)]
+    recall = [_ratio(hits, hits + missed + below), _ratio(hits + others, hits + others + missed)]
+    return np.concatenate([np.stack(precision, -1), np.stack(recall, -1)], axis=-2)
+
+
+def _ratio(top: Float[np.ndarray, "*batch L"], bottom: Float[np.ndarray, "*batch L"]) -> Float[np.ndarray, "*batch L"]:
+    """Divide; 0 / 0 is 0."""
+    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1), 0.0)

@@ -1,0 +1,34 @@
+"""Names of columns that questions are asked about, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.errors import QuestionError
+
+
+def check_by(what: str, by: object) -> None:
+    """Raise QuestionError unless the groups of a measure are those of a column, or there are none."""
+    if by is not None and not isinstance(by, str):
+        raise QuestionError(f"The groups of {what} are those of a column of the pool: give its name; found {show(by)}.")
+
+
+def checked_names(option: str, given: object) -> tuple[str, ...]:
+    """Return names of columns of predictions: of one, of several, or of none.
+
+    Raises
+    ------
+    QuestionError
+        If these are no names.
+
+    Examples
+    --------
+    >>> checked_names("judges", "gpt"), checked_names("judges", ["a", "b"]), checked_names("judges", None)
+    (('gpt',), ('a', 'b'), ())
+    """
+    names: Any = () if given is None else (given,) if isinstance(given, str) else given
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+        raise QuestionError(f"{option} are names of columns of predictions; found {show(given)}.")
+    return tuple(names)

@@ -1,0 +1,111 @@
+"""What labels say of groups: a belief on every group's outcomes, with its labels counted by outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.to_arviz import Arrays, ArvizData, to_arviz
+from bayes_assess.estimators.finite_pool import extended
+from bayes_assess.models.belief import Belief, Posterior
+from bayes_assess.results._learned import contradiction
+from bayes_assess.results.evidence.told import Told
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Groupwise(Told):
+    """Evidence on groups: the belief on the outcomes of their items, with their labels counted by outcome.
+
+    Attributes
+    ----------
+    belief : Belief, optional
+        A posterior that has seen the labels, in the place of the prior's.
+    """
+
+    belief: Belief | None = field(kw_only=True, default=None)
+
+    @property
+    def guarantee(self) -> str:
+        """What intervals promise: ``"exact"`` once everything is labelled and the answer is about this pool."""
+        exact = self.question.target == "pool" and self.question.settled(self.cells, self.counts)
+        return "exact" if exact else "credible"
+
+    @cached_property
+    def posterior(self) -> Any:
+        """Posterior of every cell in the population, from which answers are taken."""
+        learner: Any = self.prior if self.belief is None else Posterior(self.belief)
+        return self.question.posterior(self.cells, learner, self.counts)
+
+    @property
+    def learner(self) -> Any:
+        """What questions take for their prior: it knows the labels already."""
+        return Posterior(self.posterior)
+
+    @property
+    def nothing(self) -> np.ndarray:
+        """Counts of no labels, (K, O)."""
+        return np.zeros_like(self.counts)
+
+    @cached_property
+    def estimate(self) -> Any:
+        """Posterior mean of what is asked."""
+        return self.question.estimate(self.cells, self.learner, self.counts)
+
+    def draws(self, n: int) -> Float[np.ndarray, "S ..."]:
+        """Draw what is asked from its posterior, (n, ...)."""
+        return self.question.draws(self.cells, self.learner, self.counts, self.seed, n)
+
+    def prior_draws(self, n: int) -> Float[np.ndarray, "S ..."]:
+        """Draw what is asked as it was believed before any label, (n, ...)."""
+        return self.question.draws(self.cells, self.prior, self.nothing, self.seed + 1, n)
+
+    def thetas(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the parameters of all cells from the posterior and from the prior, (n, K, ...) each."""
+        beliefs = enumerate((self.posterior, self.prior))
+        posterior, prior = (np.asarray(one.sample(jax_key(self.seed + i, "draws"), n)) for i, one in beliefs)
+        return posterior, prior
+
+    def by_group(self, values: np.ndarray) -> np.ndarray:
+        """Add up values of cells (K,) over the cells of every group, (G,)."""
+        return values.reshape(len(self.groups), -1).sum(-1)
+
+    @property
+    def size(self) -> Int[np.ndarray, " G"]:
+        """Items of every group, (G,)."""
+        return self.by_group(self.cells.sizes)
+
+    @property
+    def labelled(self) -> Int[np.ndarray, " G"]:
+        """Labels of every group, (G,)."""
+        return self.by_group(self.counts.sum(-1))
+
+    def ends_of(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
+        """Compute the equal-tailed interval from draws, extended to the estimate."""
+        return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
+
+    @property
+    def leans_on_prior(self) -> bool:
+        """Whether the answer leans on a prior of which labels tell something."""
+        return bool(self.labels_used) and self.belief is None and self.guarantee != "exact"
+
+    def contradiction(self) -> str | None:
+        """Say that labels contradict a fixed prior of accuracies; None if they do not."""
+        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
+
+    def to_arviz(self, posterior: Arrays, prior: Arrays, observed: Arrays, attributes: dict[str, object]) -> ArvizData:
+        """Hand draws and observed data to ArviZ, beside labels and items of every group."""
+        known = {"labels": self.labelled, "items": self.size}
+        return to_arviz(
+            posterior,
+            prior=prior,
+            observed_data=observed,
+            constant_data=known,
+            dims={name: ["group"] for name in (*posterior, *prior, *observed, *known)},
+            coords={"group": self.groups},
+            attrs=attributes,
+        )

@@ -1,0 +1,9 @@
+"""Evidence on measures, of whichever kind."""
+
+from __future__ import annotations
+
+from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.given import Given
+from bayes_assess.results.evidence.weighted import Weighted
+
+MeasureEvidence = Believed | Given | Weighted

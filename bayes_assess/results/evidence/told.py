@@ -1,0 +1,106 @@
+"""What was asked, and the labels told so far, with the words that all evidence has for them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayes_assess._tools.levels import checked_level
+from bayes_assess._tools.shapes import Int
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells
+from bayes_assess.questions import Question
+
+# Posterior draws: as many as fit in this many numbers, within these bounds.
+_DRAW_NUMBERS = 1_000_000
+_MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Told(ABC):
+    """What was asked, and the labels told so far: what all evidence has; results have its fields, too."""
+
+    question: Question
+    prior: Belief
+    cells: Cells
+    counts: Int[np.ndarray, "K O"]
+    level: float
+    design: str
+    volunteered: int = 0
+    skipped: Int[np.ndarray, " K"] | None = None
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+    labelled_by: str = ""
+
+    def __post_init__(self):
+        object.__setattr__(self, "level", checked_level(self.level))
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> str:
+        """What intervals promise."""
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        return int(self.counts.sum()) * self.question.labels_each
+
+    @property
+    def n_skipped(self) -> int:
+        """Items that were set aside."""
+        return 0 if self.skipped is None else int(self.skipped.sum()) * self.question.labels_each
+
+    @property
+    def n_draws(self) -> int:
+        """How many posterior draws are taken."""
+        return int(np.clip(_DRAW_NUMBERS // self.counts[:, 0].size, _FEWEST_DRAWS, _MOST_DRAWS))
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Names of the groups that are asked about, (G,)."""
+        return self.question.groups(self.cells)
+
+    @property
+    def interval_label(self) -> str:
+        """What intervals are called."""
+        return f"{self.level:.0%} {self.guarantee} interval"
+
+    @property
+    def _n_items(self) -> int:
+        """Items of the pool that labels can be of."""
+        return self.cells.n_items * self.question.labels_each
+
+    def _of_labels(self) -> str:
+        """Say how many labels there are, the beginning of a sentence."""
+        return f"{self.labels_used:,} of {self._n_items:,} items labelled"
+
+    @property
+    def _use_of_volunteered(self) -> str:
+        """What the answer makes of labels that nobody asked for, the end of a sentence."""
+        return "the intervals take them for random items of their groups."
+
+    @property
+    def _others_of_skipped(self) -> str:
+        """Which items the answer takes those to be like that were set aside."""
+        return f"others of {'its' if self.n_skipped == 1 else 'their'} group"
+
+    def _if_skipped(self) -> list[str]:
+        """Say what the answer would be if all items set aside were right, or all wrong; nothing where that is hard."""
+        return []
+
+    def _progress(self) -> str:
+        return f"{self.labels_used:,} of {self._n_items:,} labelled"
+
+    def _tails(self) -> list[float]:
+        return [(1 - self.level) / 2, (1 + self.level) / 2]
+
+    def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, np.ndarray]]) -> str:
+        """Say estimates and intervals if all items set aside were of one kind, and of the other."""
+        subject = "it were" if self.n_skipped == 1 else "all of them were"
+        first, second = (
+            f"if {subject} {kind}, {value:.3f} [{low:.3f}, {high:.3f}]"
+            for kind, (value, (low, high)) in zip(kinds, found, strict=True)
+        )
+        return f"{name[0].upper()}{name[1:]}, with a {self.level:.0%} credible interval, would be {first}; {second}."

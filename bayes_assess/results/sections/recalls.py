@@ -1,0 +1,86 @@
+"""What recalls add to a table of groups: what is known of their positive items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.text import plural
+from bayes_assess._tools.to_arviz import ArvizData
+from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE
+from bayes_assess.questions import GroupRecall
+from bayes_assess.results._learned import contradiction, what_was_learned
+from bayes_assess.results.sections.groups import GroupSection
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recalls(GroupSection):
+    """Positive labels, and those of them whose items the system has found.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[1, 0, 0], groups={"site": ["a", "a", "b"]})
+    >>> a = ba.assess(pool, ba.LowestRecall("site"))
+    >>> a.tell([0, 1, 2], [1, 1, 0])  # no item of b is positive
+    >>> r = a.result()
+    >>> r.positives.tolist(), float(r.overall[0]), r.guarantee
+    ([2, 0], 0.5, 'credible')
+    """
+
+    question: GroupRecall
+
+    @property
+    def positives(self) -> Int[np.ndarray, " G"]:
+        """Positive labels of every group, (G,)."""
+        return self.evidence.counts[:, :NEGATIVE].sum(-1)
+
+    @property
+    def successes(self) -> Int[np.ndarray, " G"]:
+        """Positive labels whose items the system has found, (G,)."""
+        return self.evidence.counts[:, FOUND]
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Count the positive labels, and those that were found."""
+        return {"positive": self.positives, "found": self.successes}
+
+    def overall(self, estimate, draws) -> tuple[float, Float[np.ndarray, " S"]]:
+        """Return recall over all groups, and draws of it."""
+        known = self.evidence
+        return self.question.overall(known.cells, known.learner, known.counts, known.seed, known.n_draws)
+
+    def lines(self) -> list[str]:
+        """Say where no positive item is known."""
+        filled = self.evidence.size > 0
+        bare = int(((self.positives == 0) & filled).sum())
+        where = f"{bare} of {plural(int(filled.sum()), 'group')}"
+        return [f"No positive item is known in {where}: recall there is what the prior makes of it."] * (bare > 0)
+
+    def of_the_prior(self, draws: Float[np.ndarray, "S G"]) -> str | None:
+        """Say that positive labels contradict the prior of rates, or how groups differ."""
+        known, prior = self.evidence, self._beliefs[1]
+        found = contradiction(prior.rate, self.successes, self.positives, None)
+        return found or what_was_learned(known.posterior.rate, draws, known.size, None, known._tails())
+
+    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
+        """Return ``theta``, the true positive rate of the population, and ``recall``, under the question's target.
+
+        ``share`` is that of the positive items in the population.
+        """
+        drawn = []
+        for i, belief in enumerate(self._beliefs):
+            keys = jax.random.split(jax_key(self.evidence.seed + i, "draws"))
+            parts = zip(("theta", "share"), (belief.rate, belief.share), keys, strict=True)
+            drawn.append({name: np.asarray(part.sample(key, len(draws))) for name, part, key in parts})
+        observed = {"found": self.successes, "positives": self.positives}
+        return self.evidence.to_arviz(drawn[0] | {"recall": draws}, drawn[1], observed, attributes)
+
+    @property
+    def _beliefs(self) -> tuple[Any, Any]:
+        """Posterior and prior: `TruePositiveRate` each."""
+        return self.evidence.posterior, self.evidence.prior

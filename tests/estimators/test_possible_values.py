@@ -1,0 +1,182 @@
+"""What labels leave possible: of all labels that the other items could have, and of sessions and studies."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess._tools import engine
+from bayes_assess.acquisition.cell_measure import measure_on_cells
+from bayes_assess.designs import Importance
+from bayes_assess.estimators.possible_values import Labelled, possible_values
+
+RATIOS = ["precision", "recall", "f1", "accuracy", "specificity", "jaccard"]
+
+
+def every_labelling(counts: np.ndarray, unlabelled: np.ndarray) -> Any:
+    """Yield the counts at full labels of two classes, for all that the other items could be."""
+    for positives in itertools.product(*(range(n + 1) for n in unlabelled)):
+        yield counts + np.stack([unlabelled - positives, positives], -1)
+
+
+def value(measure: Any, full: np.ndarray) -> np.ndarray:
+    with engine.eager():
+        return np.asarray(measure.table.value(measure.risk(full / full.sum())))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_they_are_the_extremes_over_all_labels(seed):
+    rng = np.random.default_rng(seed)
+    predictions = rng.integers(0, 2, 12)
+    pool = ba.Pool(predictions=predictions, classes=[0, 1], systems={"b": rng.integers(0, 2, 12)})
+    for asked in (
+        ba.Metric(RATIOS),
+        ba.Metric("accuracy", systems=["prediction", "b"]),
+        ba.Compare("prediction", "b", measure="f1"),
+    ):
+        cells: Any = asked.for_pool(pool).cells(pool, 0)
+        measure = cells.measure
+        unlabelled = rng.integers(0, cells.sizes + 1)
+        positives = rng.integers(0, cells.sizes - unlabelled + 1)
+        counts = np.stack([cells.sizes - unlabelled - positives, positives], -1)
+        values = np.array([value(measure, full) for full in every_labelling(counts, unlabelled)])
+        with engine.eager():
+            found = possible_values(measure.table, Labelled.of(measure, counts))
+        expected = np.stack([values.min(0), values.max(0)], -1)
+        if len(measure.table.outputs) > 1:
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+        else:  # of a difference, bounds of both parts
+            assert (found[:, 0] <= expected[:, 0] + 1e-12).all()
+            assert (found[:, 1] >= expected[:, 1] - 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_those_of_a_curve_are_the_extremes_at_every_threshold(seed):
+    rng = np.random.default_rng(seed)
+    pool = ba.Pool(scores=rng.choice([0.1, 0.4, 0.6, 0.9], 10))
+    cells: Any = ba.PRCurve([0.3, 0.5, 0.7]).for_pool(pool).cells(pool, 0)
+    unlabelled = rng.integers(0, cells.sizes + 1)
+    positives = rng.integers(0, cells.sizes - unlabelled + 1)
+    counts = np.stack([cells.sizes - unlabelled - positives, positives], -1)
+    values = np.array([value(cells.measure, full) for full in every_labelling(counts, unlabelled)])
+    with engine.eager():
+        found = possible_values(cells.measure.table, Labelled.of(cells.measure, counts))
+    np.testing.assert_allclose(found, np.stack([values.min(0), values.max(0)], -1), atol=1e-12)
+
+
+def test_those_of_many_campaigns_are_those_of_each():
+    pool = ba.Pool(predictions=[0, 0, 0, 1, 1], classes=[0, 1])
+    table: Any = measure_on_cells(RATIOS, ba.cells(pool)).table
+    counts = np.array([[[[1, 0], [0, 1]], [[0, 2], [1, 0]]], [[[0, 0], [0, 0]], [[2, 1], [1, 1]]]])
+    unlabelled = np.array([3, 2]) - counts.sum(-1)
+    together = possible_values(table, Labelled(counts, unlabelled))
+    for at in np.ndindex(2, 2):
+        np.testing.assert_array_equal(together[at], possible_values(table, Labelled(counts[at], unlabelled[at])))
+
+
+@pytest.mark.parametrize(
+    ("design", "asked"),
+    [
+        ("oasis", "recall"),
+        *itertools.product(["adaptive", "importance", "stratified", "passive", "poisson"], ["f1", "recall", "curve"]),
+    ],
+)
+def test_answers_of_weighted_draws_stay_within(design, asked):
+    """Of 40 items with 25 to 39 labels: without this, one estimate in four was ruled out by its own labels."""
+    question = ba.PRCurve([0.25, 0.5, 0.75]) if asked == "curve" else ba.Metric(asked)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        scores = rng.beta(0.5, 1.5, 40)
+        labels = (rng.random(40) < scores).astype(int)
+        a = ba.assess(ba.Pool(scores=scores), question, design=design, seed=seed)
+        predicted = scores[:, None] >= np.array([0.25, 0.5, 0.75] if asked == "curve" else [0.5])
+        for _ in range(5):
+            ids = a.ask(8).ids
+            a.tell(ids, labels[ids])
+            result: Any = a.result()
+            known = np.isin(np.arange(40), a.labelled[0])
+            hits, missed = (labels[:, None] * known[:, None] * one for one in (predicted, ~predicted))
+            left, low = ~known[:, None] & predicted, ~known[:, None] & ~predicted
+            tp, fn, more, less = hits.sum(0), missed.sum(0), left.sum(0), low.sum(0)
+            with np.errstate(invalid="ignore"):
+                ends = {
+                    "recall": [tp / (tp + fn + less), (tp + more) / (tp + more + fn)],
+                    "f1": [
+                        2 * tp / (predicted.sum(0) + tp + fn + less),
+                        2 * (tp + more) / (predicted.sum(0) + tp + more + fn),
+                    ],
+                    "curve": [tp / predicted.sum(0), (tp + more) / predicted.sum(0)],
+                }[asked]
+            least, most = np.nan_to_num(ends)
+            size = len(least)
+            estimate, interval = (
+                np.atleast_1d(result.estimate)[..., :size],
+                np.reshape(result.interval, (-1, 2))[:size],
+            )
+            assert (estimate >= least - 1e-9).all()
+            assert (estimate <= most + 1e-9).all()
+            assert (interval[:, 0] >= least - 1e-9).all()
+            assert (interval[:, 1] <= most + 1e-9).all()
+
+
+def test_published_intervals_stay_as_they_are_published():
+    scores = np.linspace(0.01, 0.99, 20)
+    found = []
+    for interval in ("beta", "cautious"):
+        a = ba.assess(ba.Pool(scores=scores), ba.Metric("recall"), design=Importance(interval=interval))
+        ids = a.ask(15).ids
+        a.tell(ids, (scores[ids] > 0.3).astype(int))
+        result: Any = a.result()
+        found.append(result.evidence.answer.possible)
+    assert found[0] is None
+    assert found[1] is not None
+
+
+@pytest.mark.parametrize("bounds", [(0, 10), (0, np.inf)])
+@pytest.mark.parametrize("by", [None, "site"])
+def test_errors_stay_within_what_bounds_of_numbers_allow(bounds, by):
+    rng = np.random.default_rng(3)
+    predictions = rng.uniform(2, 8, 30)
+    labels = np.clip(predictions + rng.normal(0, 1, 30), 0, 10)
+    sites = np.repeat(["a", "b"], [18, 12])
+    pool = ba.Pool(predictions=predictions, bounds=bounds, groups={"site": sites})
+    names = ["mae", "mse", "rmse"]
+    a = ba.assess(pool, ba.Metric(names, by=by), design="passive", seed=0)
+    for _ in range(3):
+        result: Any = a.result()
+        known = np.isin(np.arange(30), a.labelled[0])
+        error = np.abs(labels - predictions)
+        furthest = np.maximum(predictions, 10 - predictions) if np.isfinite(bounds[1]) else np.full(30, np.inf)
+        ends = []
+        for group in [np.full(30, True)] if by is None else [sites == "a", sites == "b"]:
+            for power, root in ((1, 1), (2, 1), (2, 2)):
+                least = np.where(known, error, 0)[group] ** power
+                most = np.where(known, error, furthest)[group] ** power
+                ends.append([least.mean() ** (1 / root), most.mean() ** (1 / root)])
+        least, most = np.array(ends).T
+        estimate, interval = np.ravel(result.estimate), np.reshape(result.interval, (-1, 2))
+        assert (estimate >= least * (1 - 1e-9)).all()
+        assert (estimate <= most * (1 + 1e-9)).all()
+        assert (interval[:, 0] >= least * (1 - 1e-9)).all()
+        assert (interval[:, 1] <= most * (1 + 1e-9)).all()
+        ids = a.ask(9).ids
+        a.tell(ids, labels[ids])
+
+
+def test_studies_and_sessions_stay_within_alike():
+    rng = np.random.default_rng(0)
+    scores = rng.beta(0.5, 1.5, 30)
+    labels = (rng.random(30) < scores).astype(int)
+    pool = ba.Pool(scores=scores)
+    study = ba.simulate(pool, labels, ba.Metric("recall"), designs=["importance"], budgets=[28], repeats=60, seed=0)
+    positive, predicted = labels.sum(), scores >= 0.5
+    hits = (labels * predicted).sum()
+    # Two items are unlabelled: the other labels leave no more than two hits, or two positives, to be known.
+    least, most = (hits - 2) / positive, hits / max(positive - 2, 1)
+    assert (study.estimates["importance"] >= least - 1e-9).all()
+    assert (study.estimates["importance"] <= most + 1e-9).all()
+    assert (np.diff(study.intervals["importance"]) <= most - least + 1e-9).all()
