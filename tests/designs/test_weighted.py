@@ -309,7 +309,9 @@ def test_every_new_draw_leaves_a_share_to_all_items_whatever_their_scores(name):
     pool, _ = hiding_pool()
     design = SMALL[name]
     cells, state = start(design, F1, pool)
-    state = replace(jax.device_get(state), prior=np.eye(2)[np.zeros(cells.n_cells, int)])  # surely negative, all of them
+    state = replace(
+        jax.device_get(state), prior=np.eye(2)[np.zeros(cells.n_cells, int)]
+    )  # surely negative, all of them
     with engine.eager():
         state = design._refreshed(replace(state, memory=design.init_memory(state)))
         one, left = np.asarray(state.draws.proposal[:, -1]), np.asarray(state.unlabelled)
