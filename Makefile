@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DOCS := $(VENV)/docs
 
 .PHONY: demo test test-all engines lint types benchmark readme docs clean
 
@@ -35,7 +36,7 @@ readme: $(VENV)/dev.stamp
 
 # Into site/, whose pages open without a server. A broken link or anchor is an error.
 docs: $(VENV)/docs.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 
 clean:
 	rm -rf $(VENV) demo_output site
@@ -55,6 +56,11 @@ $(VENV)/engines.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[engines]'
 	touch $@
 
-$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+# Sources are read, not run: the site needs an environment with its own tools alone, which is there soon.
+$(VENV)/docs.stamp: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -c 'import sys, tomllib; \
+	  print(*tomllib.load(sys.stdin.buffer)["project"]["optional-dependencies"]["docs"], sep="\n")' \
+	  < pyproject.toml > $(DOCS)/requirements.txt
+	$(DOCS)/bin/python -m pip install --quiet --requirement $(DOCS)/requirements.txt
 	touch $@

@@ -11,7 +11,7 @@ from jax import lax
 
 import bayes_assess as ba
 from bayes_assess._tools.engine import random
-from bayes_assess.designs import Design
+from bayes_assess.designs import Design, compiled_start
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.questions import Question
 
@@ -65,7 +65,7 @@ def cost_moments(alpha: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray, np.nd
 def start(design: Design, question: Question, pool: ba.Pool, prior: str | None = None):
     """Cells of a campaign and its state without labels."""
     setting = question.setting(pool, 0, design.strata_of(pool), prior)
-    return setting.cells, design.init(*setting)
+    return setting.cells, compiled_start(design, *setting)
 
 
 def run_campaign(
@@ -87,7 +87,7 @@ def run_campaign(
     with jax.enable_x64(True):
         key = random.as_key(key)  # of either engine, for which the same program is compiled
         keys = jnp.stack([key, jax.random.fold_in(key, 123_456)])
-        state, left = jax.tree.map(jnp.asarray, (state, left))
+        state, left = jax.device_put((state, left))
         cells, outcomes, state = _play(design, int(n), batch, keys, state, left)
     return np.asarray(cells), np.asarray(outcomes), state
 

@@ -40,7 +40,7 @@ class CodedColumn:
         return self.values.dtype
 
 
-def taken_apart(column: Any) -> tuple[Any, Int[np.ndarray, " M"] | None]:
+def taken_apart(column: object) -> tuple[Any, Int[np.ndarray, " M"] | None]:
     """Return the values and the codes of a column that is coded; of others the column itself, and no codes.
 
     Examples
@@ -52,7 +52,7 @@ def taken_apart(column: Any) -> tuple[Any, Int[np.ndarray, " M"] | None]:
     return (column.values, column.codes) if isinstance(column, CodedColumn) else (column, None)
 
 
-def spelled_out(column: Any) -> Any:
+def spelled_out(column: object) -> Any:
     """Return the value of every row, (M,), of a column that is coded; others as they are."""
     values, codes = taken_apart(column)
     return values if codes is None else values[codes]

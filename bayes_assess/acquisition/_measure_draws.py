@@ -89,7 +89,7 @@ def expected_norms(found: BelievedMeasure, epsilon: float, power: int) -> Float[
 
     `epsilon` is a share of the greatest norm of each draw, for labels whose loss is not 0.
     """
-    return _expected_norms(jax.tree.map(jnp.asarray, found), epsilon, power)
+    return _expected_norms(jax.device_put(found), epsilon, power)
 
 
 @jit
@@ -111,7 +111,7 @@ def measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
 
     It is sum_y W_ky (E[v | y] - E v)^2, v_s being the measures under draw s; 0 where no item is left.
     """
-    return _measure_reduction(jax.tree.map(jnp.asarray, found))
+    return _measure_reduction(jax.device_put(found))
 
 
 @jit

@@ -15,11 +15,12 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
-from bayes_assess._tools.shapes import Array, Int, Key
+from bayes_assess._tools.shapes import Array, Int, Key, UInt
 from bayes_assess.campaigns.simulated import Plan, SimulatedCampaigns
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State, WeightedState
+from bayes_assess.designs import Design, State, WeightedState, compiled_start
 from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
 from bayes_assess.questions._empty_cells import with_empty_cells
 from bayes_assess.questions._scoring import proposal_divergence
@@ -53,20 +54,23 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
         most = _ONE_BY_ONE if one_by_one else int(np.clip(2 * _LANE_CELLS // size, 4, 256))
         n_lots = n_threads * -(-repeats // (n_threads * most))  # as many for every thread
         lanes = -(-repeats // n_lots)
-        keys = self.keys(n_lots * lanes).reshape(n_lots, lanes, 2)
-        with jax.enable_x64(True):
-            start = self.plan.design.init(*self.played_on.setting)
-        return [(lane, start) for lane in keys]
+        keys = self.keys(n_lots * lanes).reshape(n_lots, lanes, 2, 2)
+        start = compiled_start(self.plan.design, *self.played_on.setting)
+        return [(random.as_key(lane), start) for lane in keys]
 
-    def keys(self, n: int) -> Key[Array, "n 2"]:
-        """Return keys of campaigns: of choices, and of outcomes."""
-        return jax.vmap(jax.random.split)(jax.random.split(jax.random.key(self.seed), n))
+    def keys(self, n: int) -> UInt[np.ndarray, "n 2 2"]:
+        """Return the words of keys of campaigns: of choices, and of outcomes.
+
+        They are those of `jax.random`, by NumPy: JAX would compile programs for each number of campaigns.
+        """
+        with eager():
+            return random.words_of_each(random.split(random.key(self.seed), n))
 
     def played(self, lot: tuple[Key[Array, "n 2"], State], advance: Callable[[int], None]) -> Any:
         """Run a campaign per pair of keys."""
         (keys, start), design, batch = lot, self.plan.design, min(self.batch, int(self.looks[-1]))
         with jax.enable_x64(True):
-            counts, looks = jnp.asarray(self.played_on.counts), jnp.asarray(self.looks)
+            counts, looks = jax.device_put((self.played_on.counts, self.looks))
             kept = self.before_batches(batch, start)
             found = jax.device_get(_campaigns(type(self), design, batch, keys, start, counts, kept, looks))
         found = self.digested(*found)

@@ -19,6 +19,7 @@ from bayes_assess.designs import (
     Design,
     Draw,
     State,
+    compiled_start,
     reserve_batch,
     settle_batch,
     update_batch,
@@ -58,9 +59,9 @@ class Course(Labelling[Pool, Question, ItemBook]):
         self.cells, self.prior, _, self._playable = self._setting = setting
         self._seed = seed
         self.engine = engine
-        with eager(engine == "eager"):
+        with eager(on_numpy := engine == "eager"):
             self._key = random.key(seed)
-            self._state = self._start = design.init(*setting)
+            self._state = self._start = design.init(*setting) if on_numpy else compiled_start(design, *setting)
         self._items = ItemBook(self.cells)
         self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None

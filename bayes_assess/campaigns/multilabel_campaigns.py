@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.pytrees import stacked
 from bayes_assess._tools.seeds import generator, jax_key
-from bayes_assess._tools.shapes import Array, Bool, Float, Int, Key
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, UInt
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.campaigns.rounds import check_inclusion
 from bayes_assess.designs import Design, State
@@ -116,11 +117,12 @@ class MultilabelCampaigns(CompiledCampaigns):
     def _rng(self) -> np.random.Generator:
         return generator(self.seed, "campaigns")
 
-    def keys(self, n: int) -> Key[Array, "n 2"]:
-        """Return keys of campaigns; the one outcome that labels have needs none."""
-        key, starts = jax_key(self.seed, "campaigns"), range(0, n, _KEYS)
-        keys = jnp.concatenate([jax.random.split(jax.random.fold_in(key, i), min(_KEYS, n - i)) for i in starts])
-        return jnp.stack([keys, keys], axis=1)
+    def keys(self, n: int) -> UInt[np.ndarray, "n 2 2"]:
+        """Return the words of keys of campaigns; the one outcome that labels have needs none."""
+        with eager():
+            key, starts = jax_key(self.seed, "campaigns"), range(0, n, _KEYS)
+            keys = np.concatenate([random.split(random.fold_in(key, i), min(_KEYS, n - i)) for i in starts])
+        return np.stack([keys, keys], axis=1)
 
     def before_batches(self, batch: int, state: State) -> Drawn[np.ndarray]:
         """Return what is kept of the batches of a campaign before there are any."""

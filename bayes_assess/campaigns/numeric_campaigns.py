@@ -17,6 +17,7 @@ from bayes_assess._tools.pytrees import stacked
 from bayes_assess._tools.seeds import generator
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.designs import compiled_start
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric
@@ -38,8 +39,7 @@ class NumericCampaigns(CompiledCampaigns):
         labels = pool.label_space.names(self.codes)
         cell = cells.source.cells_of(np.arange(pool.n_items))
         losses = question.losses_of(pool, np.arange(pool.n_items), labels)
-        with jax.enable_x64(True):
-            start = design.init(*self.plan.setting)
+        start = compiled_start(design, *self.plan.setting)
         believed, extremes = partial(believed_losses, pool, question), possible_losses(pool, question, labels[:0])
         possible, errors = possible_errors(pool, question), question.item_losses(pool, slice(None), labels)
         counts, draws = drawn.record

@@ -16,6 +16,7 @@ from bayes_assess.designs._registry import MULTILABEL as MULTILABEL
 from bayes_assess.designs._registry import NUMERIC as NUMERIC
 from bayes_assess.designs._registry import WEIGHTED as WEIGHTED
 from bayes_assess.designs._registry import check_campaign as check_campaign
+from bayes_assess.designs._registry import compiled_start as compiled_start
 from bayes_assess.designs._registry import find_design as find_design
 from bayes_assess.designs._registry import find_engine as find_engine
 from bayes_assess.designs._weighted import WeightedDesign as WeightedDesign

@@ -352,7 +352,7 @@ class Design(ABC, Generic[StateT]):
         """Return what a simulated campaign keeps at a look."""
         return state.counts.astype(np.int32)
 
-    def digest(self, record: Any, setting: Any, seed: int, level: float) -> Any:
+    def digest(self, record: object, setting: object, seed: int, level: float) -> object:
         """Reduce what campaigns keep, arrays (campaigns, looks, ...), on the host."""
         return record
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.shapes import Bool
 from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.designs._arms import ArmDesign
-from bayes_assess.designs._base import Design
+from bayes_assess.designs._base import Design, StateT
 from bayes_assess.designs._weighted import WeightedDesign
 from bayes_assess.designs.adaptive import Adaptive
 from bayes_assess.designs.bandits import BayesUCB, EpsilonGreedy, Thompson, TopTwo
@@ -18,6 +23,7 @@ from bayes_assess.designs.stratified import Stratified
 from bayes_assess.designs.uniform import RandomGroup, RandomItem
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
+from bayes_assess.pool.cells import Cells
 
 _ARM_DESIGNS: tuple[type[ArmDesign], ...] = (Thompson, TopTwo, EpsilonGreedy, BayesUCB, RandomItem, RandomGroup)
 _WEIGHTED_DESIGNS: tuple[type[WeightedDesign], ...] = (Adaptive, Oasis, Importance, Poisson, Stratified, Passive)
@@ -90,7 +96,7 @@ def find_engine(engine: str | None, design: Design, n_cells: int, prior: object 
     >>> find_engine(None, DESIGNS["oasis"](), n_cells=257), find_engine(None, DESIGNS["oasis"](), n_cells=100_000)
     ('eager', 'compiled')
     """
-    able = design.eager_up_to > 0 and DESIGNS.get(design.name) is type(design)
+    able = _has_eager_steps(design)
     if engine is None:
         return EAGER if able and design.can_be_eager(prior) and n_cells <= design.eager_up_to else COMPILED
     if engine not in (EAGER, COMPILED):
@@ -100,6 +106,23 @@ def find_engine(engine: str | None, design: Design, n_cells: int, prior: object 
     if engine == EAGER and not design.can_be_eager(prior):
         raise DesignError(f"Steps on a prior of your own, {type(prior).__name__}, are compiled; leave out the engine.")
     return engine
+
+
+def compiled_start(
+    design: Design[StateT], cells: Cells, prior: object, reward: object, playable: Bool[np.ndarray, " K"] | None = None
+) -> StateT:
+    """Return a state without labels for compiled steps, as `Design.init` starts it.
+
+    It is made on NumPy where the design has eager steps: JAX would compile a program for each operation and shape.
+    """
+    with engine.eager(_has_eager_steps(design) and design.can_be_eager(prior)):
+        state = design.init(cells, prior, reward, playable)
+    with jax.enable_x64(True), engine.compiled():
+        return jax.device_put(design.compiled_state(state))
+
+
+def _has_eager_steps(design: Design) -> bool:
+    return design.eager_up_to > 0 and DESIGNS.get(design.name) is type(design)
 
 
 def check_campaign(design: Design, oracle: str = "deterministic") -> None:

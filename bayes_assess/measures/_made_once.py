@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache, partial, update_wrapper, wraps
-from typing import Any, ParamSpec
+from typing import Generic, ParamSpec, TypeVar, cast
 
 from bayes_assess.measures._measure import Measure
 
 P = ParamSpec("P")
-Call = tuple[Callable[..., Measure], tuple[Any, ...], dict[str, Any]]
+T = TypeVar("T")
+Call = tuple[Callable[..., Measure], tuple[object, ...], dict[str, object]]
 
 
-class MadeFunction:
+class MadeFunction(Generic[P, T]):
     """A function of a measure, such as its g, which the maker of the measure makes again where it is unpickled."""
 
-    def __init__(self, function: Callable[..., Any], call: Call, name: str) -> None:
+    def __init__(self, function: Callable[P, T], call: Call, name: str) -> None:
         update_wrapper(self, function)
         self._function, self._origin = function, (*call, name)
 
@@ -27,11 +28,11 @@ class MadeFunction:
     def __hash__(self) -> int:
         return hash(self._function)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: P.args, **options: P.kwargs) -> T:
         """Call the function."""
-        return self._function(*arguments)
+        return self._function(*arguments, **options)
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Say from which measure the function is had again."""
         return _field_of, self._origin
 
@@ -69,9 +70,11 @@ def made_once(make: Callable[P, Measure]) -> Callable[P, Measure]:
         object.__setattr__(made, "_made_by_calling", call)
         return made
 
-    once: Any = cache(new)
+    once = cast("Callable[P, Measure]", cache(new))
     return once
 
 
-def _field_of(make: Callable[..., Measure], arguments: tuple[Any, ...], options: dict[str, Any], name: str) -> Any:
+def _field_of(
+    make: Callable[..., Measure], arguments: tuple[object, ...], options: dict[str, object], name: str
+) -> object:
     return getattr(make(*arguments, **options), name)

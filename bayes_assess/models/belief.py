@@ -15,7 +15,7 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
-from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 
@@ -318,4 +318,4 @@ def jax_ready(belief: Belief) -> Belief:
             f"A prior or posterior that designs decide on must be a JAX pytree, and {type(belief).__name__} is none; "
             "register it by jax.tree_util.register_dataclass, or pass posterior draws."
         )
-    return jax.tree.map(jnp.asarray, belief)
+    return jax.device_put(belief)  # `jax.numpy.asarray` would compile a program for each shape

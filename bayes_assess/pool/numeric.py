@@ -76,7 +76,7 @@ class NumericPool(Pool):
         """Whether labels are numbers within bounds."""
         return bounds is not None and are_finite(bounds)
 
-    def __init__(self, *args: Any, step: float | None = None, **options: Any) -> None:
+    def __init__(self, *args: object, step: float | None = None, **options: object) -> None:
         exact: Any = NumberPool(*args, **options)
         lowest, highest = exact.bounds
         names = _grid(lowest, highest, step)

@@ -50,6 +50,23 @@ def test_shapes_are_repeats_by_budgets_by_groups(short):
     assert list(short.intervals) == ["random", "thompson"]
 
 
+@pytest.mark.parametrize(("question", "design"), [(ba.GroupAccuracy(), "bayes_ucb"), (ba.Metric("f1"), "poisson")])
+def test_a_study_compiles_its_campaigns_and_no_operation_of_its_start(question, design, caplog):
+    labels = np.arange(53) % 7 % 2  # of shapes that no other study has
+    pool = ba.Pool(predictions=np.arange(53) % 2, scores=np.linspace(0.01, 0.99, 53))
+    caplog.set_level("DEBUG", "jax")  # `jax.log_compiles` is of one thread
+    ba.simulate(pool, labels, question, designs=[design], budgets=[17, 29], repeats=11, batch=3)
+    compiled = [record.getMessage() for record in caplog.records if record.msg.startswith("Compiling")]
+    assert any("_campaigns" in program for program in compiled)
+    assert [program for program in compiled if "_campaigns" not in program and "_moments" not in program] == []
+
+
+def test_seeds_that_differ_beyond_32_bits_are_different_studies():
+    options = {"designs": ["random"], "budgets": [30], "repeats": 4}
+    one, other = (ba.simulate(POOL, LABELS, ba.GroupAccuracy(), seed=seed, **options) for seed in (1, 2**32 + 1))
+    assert (one.estimates["random"] != other.estimates["random"]).any()
+
+
 def test_coverage_is_that_of_the_intervals_which_are_not_computed_again(short, monkeypatch):
     ends = short.intervals["random"]
     monkeypatch.setattr(ba.GroupAccuracy, "study_intervals", None)

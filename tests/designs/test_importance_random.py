@@ -40,6 +40,8 @@ def test_estimates_are_those_of_the_listing_with_less_variance():
     assert abs(size.mean() - 150) < 4.5 * size.std() / np.sqrt(3_000)
     assert size.std() < np.sqrt(expected.sum())  # distinct items of draws lean against each other
     items = q[told()._items.cells_of(np.arange(POOL.n_items))]
+    for hits, full in random_size.totals_and_truth(on, states):
+        assert abs(hits.mean() - full) < 4 * hits.std() / np.sqrt(3_000)
     weights = np.asarray(states.draws.weights)
     attribute = np.asarray(on.reward.attribute) == 1
     hits = weights[:, attribute, 1].sum(1)

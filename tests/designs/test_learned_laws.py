@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -21,7 +20,7 @@ N_KEYS, ALPHA = 3000, 1e-4
 def shares(design, state) -> np.ndarray:
     """First choices under many keys."""
     with jax.enable_x64(True):
-        state = jax.tree.map(jnp.asarray, state)
+        state = jax.device_put(state)
         cells = jax.vmap(lambda key: design.choose(key, state)[0])(jax.random.split(jax.random.key(5), N_KEYS))
     return np.bincount(np.asarray(cells), minlength=4)
 

@@ -133,7 +133,7 @@ def test_nothing_recompiles_as_labels_arrive(design):
         return design().update(state, cell, jnp.ones((), jnp.int64))
 
     with jax.enable_x64(True):
-        state = jax.tree.map(jnp.asarray, state)
+        state = jax.device_put(state)
         for t in range(5):
             state = step(jax.random.key(t), state)
     assert len(traces) == 1
@@ -162,7 +162,7 @@ def test_updating_in_a_batch_equals_updating_one_by_one_in_any_order(design):
 def chosen_shares(design, state, n=4000) -> np.ndarray:
     """First choices under many keys."""
     with jax.enable_x64(True):
-        state = jax.tree.map(jnp.asarray, state)
+        state = jax.device_put(state)
         choose = jax.jit(jax.vmap(lambda key: design.choose(key, state)[0]))
         cells = choose(jax.random.split(jax.random.key(5), n))
     return np.bincount(np.asarray(cells), minlength=4)
@@ -257,7 +257,7 @@ def test_pending_items_lower_the_worth_of_their_group():
 @pytest.mark.parametrize("design", [ARMS["thompson"], ARMS["random"]])
 def test_keys_are_used_once(design):
     with jax.debug_key_reuse(True), jax.enable_x64(True):
-        state = jax.tree.map(jnp.asarray, fresh_state(design()))
+        state = jax.device_put(fresh_state(design()))
         jax.jit(design().choose)(jax.random.key(0), state)
 
 

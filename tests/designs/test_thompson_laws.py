@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -26,7 +25,7 @@ def state_of(question, design="thompson"):
 def first_cells(a) -> np.ndarray:
     """First choices of a session under many keys."""
     with jax.enable_x64(True):
-        state = jax.tree.map(jnp.asarray, a._state)
+        state = jax.device_put(a._state)
         return np.asarray(jax.vmap(lambda key: a.design.choose(key, state)[0])(jax.random.split(jax.random.key(5), N)))
 
 

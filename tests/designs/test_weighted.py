@@ -47,7 +47,7 @@ REPLACING = [name for name in SMALL if name != "stratified"]
 def fresh(design, question=F1):
     cells, state = start(design, question, POOL)
     with jax.enable_x64(True):
-        return cells, jax.tree.map(jnp.asarray, state)
+        return cells, jax.device_put(state)
 
 
 def one_step(cell, outcome, draw=None) -> Steps:
@@ -309,7 +309,9 @@ def test_every_new_draw_leaves_a_share_to_all_items_whatever_their_scores(name):
     pool, _ = hiding_pool()
     design = SMALL[name]
     cells, state = start(design, F1, pool)
-    state = replace(state, prior=np.eye(2)[np.zeros(cells.n_cells, int)])  # surely negative, all of them
+    state = replace(
+        jax.device_get(state), prior=np.eye(2)[np.zeros(cells.n_cells, int)]
+    )  # surely negative, all of them
     with engine.eager():
         state = design._refreshed(replace(state, memory=design.init_memory(state)))
         one, left = np.asarray(state.draws.proposal[:, -1]), np.asarray(state.unlabelled)

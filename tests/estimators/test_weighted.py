@@ -56,7 +56,7 @@ def estimator(name: str, tilt: tuple[float, ...]) -> tuple[np.ndarray, np.ndarra
     full, shape = np.array(full), np.shape(full)
     q = np.array(tilt) / (np.array(tilt) * full.sum(1)).sum()  # of one item
     with jax.enable_x64(True):
-        measure = jax.tree.map(jnp.asarray, target_of(full, measures))
+        measure = jax.device_put(target_of(full, measures))
         weight = jnp.asarray(1 / (full.sum() * q))[:, None]
         proposal = jnp.broadcast_to(jnp.asarray(q)[:, None], (shape[0], shape[1] + 1))
 

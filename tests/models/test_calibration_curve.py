@@ -262,8 +262,8 @@ def test_rates_follow_the_formulas(table, which):
 def test_the_program_has_finite_derivatives_in_64_bits(which):
     _, coordinates = made()
     with jax.enable_x64(True):
-        member = jax.tree.map(jnp.asarray, POSITIVES[POSITIVES.names.index(which)])
-        inputs = jax.tree.map(jnp.asarray, coordinates)
+        member = jax.device_put(POSITIVES[POSITIVES.names.index(which)])
+        inputs = jax.device_put(coordinates)
         place = jnp.asarray(np.random.default_rng(4).normal(size=(3, DIMENSION)))
         slopes = jax.jit(jax.grad(lambda place: rates(place, member, inputs)[0].sum()))(place)
         assert slopes.dtype == np.float64
@@ -392,7 +392,7 @@ def test_the_program_is_the_prior_the_rates_and_the_likelihood(table, which):
     place = np.random.default_rng(3).normal(size=(1, DIMENSION))
     with jax.enable_x64(True):
         coordinates = jax.tree.map(lambda x: jnp.asarray(x, jnp.float64), coordinates)
-        member = jax.tree.map(jnp.asarray, TABLES[table][which])
+        member = jax.device_put(TABLES[table][which])
         values = dict(zip(PARAMETERS, jnp.asarray(place[0]), strict=False))
         values["deviation"] = jnp.asarray(place[0, len(PARAMETERS) :])
 
@@ -512,8 +512,8 @@ def test_nuts_on_the_program_agrees(which):
     _, coordinates = made()
     with jax.enable_x64(True):
         which = POSITIVES.names.index(which)
-        member = jax.tree.map(jnp.asarray, POSITIVES[which])
-        inputs = jax.tree.map(jnp.asarray, coordinates)
+        member = jax.device_put(POSITIVES[which])
+        inputs = jax.device_put(coordinates)
         mcmc = MCMC(
             NUTS(program, target_accept_prob=0.9), num_warmup=800, num_samples=3000, num_chains=2,
             chain_method="sequential", progress_bar=False,

@@ -141,7 +141,7 @@ def test_labels_one_by_one_come_to_what_counts_do():
     belief = PRIOR
     with jax.enable_x64(True):
         observe = jax.jit(lambda belief, group, outcome: belief.observe(group, outcome))
-        belief = jax.tree.map(jnp.asarray, belief)
+        belief = jax.device_put(belief)
         for group, (r, n) in enumerate(zip(AGREEMENTS, LABELS, strict=True)):
             for i in range(n):
                 belief = observe(belief, group, int(i < r))

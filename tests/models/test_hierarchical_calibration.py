@@ -34,7 +34,7 @@ def effective_size(belief):
 def values_of_points(belief):
     """Means of the cells given every point, and their second moments, (H, K) each."""
     with jax.enable_x64(True):
-        mean, variance = (np.asarray(x) for x in model._given_point(jax.tree.map(jnp.asarray, belief)))
+        mean, variance = (np.asarray(x) for x in model._given_point(jax.device_put(belief)))
     return mean, variance + mean**2
 
 
@@ -229,7 +229,7 @@ def test_campaigns_side_by_side_are_each_what_it_would_be_alone():
 def test_labels_one_by_one_come_to_what_counts_do():
     with jax.enable_x64(True):
         observe = jax.jit(lambda belief, cell, outcome: belief.observe(cell, outcome))
-        belief = jax.tree.map(jnp.asarray, PRIOR)
+        belief = jax.device_put(PRIOR)
         for cell, (r, n) in enumerate(zip(AGREEMENTS, LABELS, strict=True)):
             for i in range(n):
                 belief = observe(belief, cell, int(i < r))
@@ -261,7 +261,7 @@ def test_one_label_moves_the_weights_as_the_probabilities_of_the_label():
 def test_components_are_draws_of_the_mixture():
     n = 4000
     with jax.enable_x64(True):
-        belief = jax.tree.map(jnp.asarray, POSTERIOR)
+        belief = jax.device_put(POSTERIOR)
         keys = jax.random.split(jax.random.key(6), n)
         components = jax.jit(jax.vmap(lambda key: belief.component(key)))(keys)
         means, variances = np.asarray(components.mean), np.asarray(components.variance)

@@ -192,7 +192,7 @@ def test_campaigns_of_one_batch_come_to_what_each_alone_does():
 def test_labels_one_by_one_come_to_what_counts_do():
     with jax.enable_x64(True):
         observe = jax.jit(lambda belief, cell, outcome: belief.observe(cell, outcome))
-        belief = jax.tree.map(jnp.asarray, PRIOR)
+        belief = jax.device_put(PRIOR)
         for cell, outcome in np.argwhere(COUNTS):
             for _ in range(COUNTS[cell, outcome]):
                 belief = observe(belief, cell, outcome)

@@ -25,6 +25,7 @@ def test_random_bits_are_those_of_jax(first, second, data):
     with engine.eager():
         ours = random.fold_in(random.as_key(key), data)
         several, bits = random.split(ours, 3), random.bits(ours, (4, 2))
+        pairs = random.words_of_each(several)
         wide, narrow = random.uniform(ours, (7,)), random.uniform(ours, (5, 3), np.float32)
         long, normal = random.bits(ours, (3,), np.uint64), random.normal(ours, (6,))
         whole = random.randint(ours, (4,), -3, data + 1), random.randint(ours, (), 0, 2**62 + 5)
@@ -36,6 +37,8 @@ def test_random_bits_are_those_of_jax(first, second, data):
         theirs = jax.random.fold_in(key, data)
         np.testing.assert_array_equal(ours, jax.random.key_data(theirs))
         np.testing.assert_array_equal(several, jax.random.key_data(jax.random.split(theirs, 3)))
+        split = jax.vmap(jax.random.split)(jax.random.split(theirs, 3))
+        np.testing.assert_array_equal(pairs, jax.random.key_data(split))
         np.testing.assert_array_equal(bits, jax.random.bits(theirs, (4, 2), np.uint32))
         np.testing.assert_array_equal(row, jax.random.bits(theirs, (4, 5), np.uint32)[2])
         np.testing.assert_array_equal(random.row_bits(theirs, jnp.asarray(2), 5), row)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from bayes_assess._tools.engine._arrays import xp
-from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.engine._current import eager, is_eager
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Float, Int, Key, PRNGKey, Scalar, UInt
 
@@ -47,6 +47,22 @@ def split(key: PRNGKey, n: int = 2) -> Key[Array, " n"]:
     if not is_eager():
         return jax.random.split(as_key(key), n)
     return np.stack(_threefry(as_key(key), np.arange(n, dtype=np.uint32)), axis=-1)
+
+
+def words_of_each(keys: Key[Array, " n"] | UInt[Array, "n 2"], k: int = 2) -> UInt[np.ndarray, "n k 2"]:
+    """Return the words of k keys of each of some keys, which are words themselves, by NumPy whatever engine runs.
+
+    Examples
+    --------
+    >>> from bayes_assess._tools import engine
+    >>> with engine.eager():
+    ...     several = split(key(1), 3)
+    ...     bool((words_of_each(several, 5)[2] == split(several[2], 5)).all())
+    True
+    """
+    with eager():
+        counter = np.broadcast_to(np.arange(k, dtype=np.uint32), (len(keys), k))
+        return np.stack(_threefry(np.moveaxis(np.asarray(keys), -1, 0)[..., None], counter), axis=-1)
 
 
 def bits(key: PRNGKey, shape: tuple[int, ...] = (), dtype: type[np.unsignedinteger] = np.uint32) -> Array:
@@ -130,7 +146,7 @@ def categorical(key: PRNGKey, log_weight: Float[Array, "*batch K"], shape: tuple
 
 def _threefry(key: Array, counter: Array) -> tuple[Array, Array]:
     """Turn counters (0, n) into two words each."""
-    if is_eager() and len(counter) <= _FEW:
+    if is_eager() and key.ndim == 1 and len(counter) <= _FEW:
         return _threefry_of_few(key.tolist(), counter.tolist())
     keys = key[0], key[1], key[0] ^ key[1] ^ np.uint32(_PARITY)
     mix: Any = _mixed_in_place if is_eager() else _mixed
@@ -178,7 +194,7 @@ def _mixed(x: Array, y: Array, rotations: tuple[int, ...]) -> tuple[Array, Array
 
 
 def _of_jax(words: Array) -> PRNGKey:
-    return jax.random.wrap_key_data(jnp.asarray(words))
+    return jax.random.wrap_key_data(jnp.asarray(words, jnp.uint32))  # without a type a program would be compiled
 
 
 def _words(key: PRNGKey) -> np.ndarray:

@@ -55,7 +55,7 @@ def joined_data(
     return joined
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: object) -> Any:
     """Turn lists and series of numbers into NumPy arrays and floats into 64-bit ones; leave anything else as it is.
 
     A tuple that holds arrays, such as one for each level of a tree, stays one, and so does a list of arrays of unlike
