@@ -50,7 +50,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
     def lots(self, repeats: int) -> Sequence[tuple[Key[Array, "n 2"], State]]:
         """Return keys of the campaigns of every lot, and the state that all start from."""
         n_threads = self.n_threads
-        one_by_one, size = self.plan.design.one_by_one, self.plan.counts.size
+        one_by_one, size = self.plan.design.one_by_one, self.played_on.counts.size
         most = _ONE_BY_ONE if one_by_one else int(np.clip(2 * _LANE_CELLS // size, 4, 256))
         n_lots = n_threads * -(-repeats // (n_threads * most))  # as many for every thread
         lanes = -(-repeats // n_lots)
