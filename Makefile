@@ -37,6 +37,7 @@ readme: $(VENV)/dev.stamp
 # Into site/, whose pages open without a server. A broken link or anchor is an error.
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m doctest docs/site/pages.py
 
 clean:
 	rm -rf $(VENV) demo_output site

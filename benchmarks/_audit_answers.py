@@ -65,7 +65,7 @@ def intervals(result: Any, truth: np.ndarray, full: Any) -> dict[str, Said]:
         area = result.average_precision
         add("average precision", area.estimate, [area.lower, area.upper], truth[3][:1])
         return found
-    if hasattr(type(full), "positives"):  # recall, of groups that have positive items
+    if hasattr(full, "positives"):  # recall, of groups that have positive items
         truth = np.where(full.positives > 0, truth, np.nan)
     add("answer", result.estimate, result.interval, _of_items(result, truth))
     if getattr(result, "design_interval", None) is not None and result.guarantee != "exact":
@@ -85,7 +85,7 @@ def intervals(result: Any, truth: np.ndarray, full: Any) -> dict[str, Said]:
         add("cost", result.cost.estimate, result.cost.interval, _of_items(result, full.cost.estimate))
         estimate, ends = result.cost.overall
         add("overall cost", estimate, ends, full.cost.overall[0])
-    if hasattr(type(result), "difference_interval"):
+    if hasattr(result, "difference_interval"):
         add("difference", result.difference, result.difference_interval, full.difference)
     return found
 

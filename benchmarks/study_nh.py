@@ -172,6 +172,7 @@ def kept(study: ba.Study, shown: np.ndarray) -> dict[str, np.ndarray]:
     looked = record._replace(
         **{name: array[:, shown, checked] for name, array in record._asdict().items() if np.ndim(array) == 3},
         **{name: array[:, shown] for name, array in record._asdict().items() if np.ndim(array) == 2},
+        possible=None if record.possible is None else record.possible[:, shown, checked],
     )
 
     def intervals(variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

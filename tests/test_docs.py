@@ -93,11 +93,8 @@ def test_a_page_with_another_output_is_noticed(tmp_path, maker):
         assert f"-{shown}\n+{printed}\n" in "".join(maker.differences(page, within=0.02))
 
 
-@pytest.mark.parametrize("script", ["make_readme.py", "site/pages.py"])
-def test_examples_of_scripts_run(script):
-    if script.startswith("site"):
-        pytest.importorskip("mkdocs")
-    module = loaded(script)
+def test_examples_of_the_maker_of_pages_run():  # those of docs/site/pages.py are run by `make docs`
+    module = loaded("make_readme.py")
     assert doctest.testmod(module).attempted > 0
     assert doctest.testmod(module).failed == 0
 
