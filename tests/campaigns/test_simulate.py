@@ -50,7 +50,7 @@ def test_shapes_are_repeats_by_budgets_by_groups(short):
     assert list(short.intervals) == ["random", "thompson"]
 
 
-@pytest.mark.parametrize(("question", "design"), [(ba.GroupAccuracy(), "bayes_ucb"), (ba.Metric("f1"), "poisson")])
+@pytest.mark.parametrize(("question", "design"), [(ba.GroupAccuracy(), "thompson"), (ba.Metric("f1"), "poisson")])
 def test_a_study_compiles_its_campaigns_and_no_operation_of_its_start(question, design, caplog):
     labels = np.arange(53) % 7 % 2  # of shapes that no other study has
     pool = ba.Pool(predictions=np.arange(53) % 2, scores=np.linspace(0.01, 0.99, 53))
@@ -274,7 +274,9 @@ def test_pools_of_about_as_many_cells_are_compiled_once():
     assert _campaigns._cache_size() == 1
 
 
-@pytest.mark.parametrize("question", [ba.Metric("f1"), ba.Rate(by="site")], ids=["f1", "rate by group"])
+@pytest.mark.parametrize(
+    "question", [ba.Metric("f1"), pytest.param(ba.Rate(by="site"), marks=pytest.mark.slow)], ids=["f1", "rate by group"]
+)
 def test_cells_without_items_change_nothing(question, monkeypatch):
     rng = np.random.default_rng(0)
     scores = np.round(rng.beta(0.4, 2, 300), 2)
