@@ -13,9 +13,8 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 MAX_REDRAWS = 32  # of top-two sampling
-_ROUNDING = (
-    64  # units in the last place by which rewards that are equal may differ, as sums are rounded in other orders
-)
+# Units in the last place by which rewards that are equal may differ, as sums are rounded in other orders.
+_ROUNDING = 64
 
 
 def best_arm(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, " G"]) -> Int[Array, ""]:

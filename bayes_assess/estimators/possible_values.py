@@ -17,13 +17,13 @@ from bayes_assess.measures import LossTable, PRCurveTable
 _MOST_NUMBERS = 500_000  # losses of all ratios in all campaigns that are looked at together
 
 
-class Labelled(NamedTuple):
+class LabelledByAttribute(NamedTuple):
     """Items by what their losses depend on, arrays with leading axes of campaigns.
 
     Attributes
     ----------
     counts : (..., A, C)
-        Labelled items of every attribute by label.
+        LabelledByAttribute items of every attribute by label.
     unlabelled : (..., A)
         Items without a label, those that are handed out included.
     """
@@ -32,7 +32,7 @@ class Labelled(NamedTuple):
     unlabelled: Float[Array, "*batch A"]
 
     @classmethod
-    def of(cls, measure: CellMeasure, counts: Int[Array, "K C"]) -> Labelled:
+    def of(cls, measure: CellMeasure, counts: Int[Array, "K C"]) -> LabelledByAttribute:
         """Add up the labelled and the other items of all cells.
 
         Examples
@@ -41,7 +41,7 @@ class Labelled(NamedTuple):
         >>> from bayes_assess.acquisition.cell_measure import measure_on_cells
         >>> measure = measure_on_cells("f1", ba.cells(ba.Pool(predictions=[0, 0, 1])))
         >>> with engine.eager():
-        ...     Labelled.of(measure, np.array([[1, 0], [0, 0]])).unlabelled.tolist()
+        ...     LabelledByAttribute.of(measure, np.array([[1, 0], [0, 0]])).unlabelled.tolist()
         [1.0, 1.0]
         """
         labelled = measure.by_attribute(counts * 1.0)
@@ -49,14 +49,14 @@ class Labelled(NamedTuple):
 
 
 @x64
-def possible_values(table: LossTable | PRCurveTable, labelled: Labelled) -> Float[np.ndarray, "*batch k 2"]:
+def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribute) -> Float[np.ndarray, "*batch k 2"]:
     """Compute the least and the greatest value of every measure that the labels of the other items could make.
 
     Parameters
     ----------
     table : LossTable or PRCurveTable
         k measures.
-    labelled : Labelled
+    labelled : LabelledByAttribute
         On the host.
 
     Returns
@@ -70,7 +70,7 @@ def possible_values(table: LossTable | PRCurveTable, labelled: Labelled) -> Floa
     >>> from bayes_assess.measures import table_for
     >>> _, table = table_for(["recall", "matthews_corrcoef"], ba.Pool(predictions=[0, 0, 1, 1]))
     >>> counts, unlabelled = np.array([[0, 1], [0, 1]]), np.array([1, 1])  # one positive found, one missed, of 4
-    >>> possible_values(table, Labelled(counts, unlabelled)).round(3).tolist()
+    >>> possible_values(table, LabelledByAttribute(counts, unlabelled)).round(3).tolist()
     [[0.333, 0.667], [-1.0, 1.0]]
     """
     counts, unlabelled = (np.asarray(x, np.float64) for x in labelled)

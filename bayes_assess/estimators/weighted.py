@@ -14,7 +14,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.estimators.possible_values import Labelled, possible_values
+from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 
 if TYPE_CHECKING:
     from bayes_assess.estimators.ratio_interval import RatioSample
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
     squares : (K, C)
         Sum of their squares.
     counts : (K, C)
-        Labelled items, those that nobody asked for included; none where labels are draws from p(y | x).
+        LabelledByAttribute items, those that nobody asked for included; none where labels are draws from p(y | x).
     """
 
     n: Float[Array, ""]
@@ -129,7 +129,7 @@ class Estimate(NamedTuple):
         Whether they are those of `ratio_interval`.
     sample : RatioSample, optional
         Of batches of random size: what that needs.
-    labelled : Labelled, optional
+    labelled : LabelledByAttribute, optional
         Labels by what losses depend on, as long as it is not computed what they leave possible.
     possible : (..., k, 2), optional
         The least and the greatest value that labels leave possible, where some other than the ranges of the measures
@@ -147,7 +147,7 @@ class Estimate(NamedTuple):
     beta: Scalar = False
     by_ratio: Scalar = False
     sample: RatioSample | None = None
-    labelled: Labelled | None = None
+    labelled: LabelledByAttribute | None = None
     possible: Float[np.ndarray, "*batch k 2"] | None = None
 
     of_posterior = False  # whether it is a posterior, which has quantiles of its own
@@ -273,7 +273,7 @@ def weighted_estimate(
     measure : CellMeasure
     draws : Draws
     counts : (K, C) integers
-        Labelled items, each once.
+        LabelledByAttribute items, each once.
     believed : (K, C)
         Share of the pool in every cell with every label, as the design believes.
     complete : boolean
@@ -296,7 +296,7 @@ def weighted_estimate(
         defined=defined,
         n_draws=draws.n,
         exact=complete,
-        labelled=None if measure.stochastic else Labelled.of(measure, counts),
+        labelled=None if measure.stochastic else LabelledByAttribute.of(measure, counts),
     )
 
 
@@ -314,7 +314,7 @@ def within_possible(estimate: Estimate, measure: CellMeasure) -> Estimate:
     """
     if estimate.labelled is None or np.any(estimate.beta):
         return estimate._replace(labelled=None)
-    possible = possible_values(measure.table, Labelled(*map(np.asarray, estimate.labelled)))
+    possible = possible_values(measure.table, LabelledByAttribute(*map(np.asarray, estimate.labelled)))
     value = np.clip(estimate.value, possible[..., 0], possible[..., 1])
     exact = np.asarray(estimate.exact, bool)[..., None]
     return estimate._replace(value=np.where(exact, estimate.value, value), labelled=None, possible=possible)

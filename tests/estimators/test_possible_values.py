@@ -12,7 +12,7 @@ import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.acquisition.cell_measure import measure_on_cells
 from bayes_assess.designs import Importance
-from bayes_assess.estimators.possible_values import Labelled, possible_values
+from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 
 RATIOS = ["precision", "recall", "f1", "accuracy", "specificity", "jaccard"]
 
@@ -45,7 +45,7 @@ def test_they_are_the_extremes_over_all_labels(seed):
         counts = np.stack([cells.sizes - unlabelled - positives, positives], -1)
         values = np.array([value(measure, full) for full in every_labelling(counts, unlabelled)])
         with engine.eager():
-            found = possible_values(measure.table, Labelled.of(measure, counts))
+            found = possible_values(measure.table, LabelledByAttribute.of(measure, counts))
         expected = np.stack([values.min(0), values.max(0)], -1)
         if len(measure.table.outputs) > 1:
             np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -64,7 +64,7 @@ def test_those_of_a_curve_are_the_extremes_at_every_threshold(seed):
     counts = np.stack([cells.sizes - unlabelled - positives, positives], -1)
     values = np.array([value(cells.measure, full) for full in every_labelling(counts, unlabelled)])
     with engine.eager():
-        found = possible_values(cells.measure.table, Labelled.of(cells.measure, counts))
+        found = possible_values(cells.measure.table, LabelledByAttribute.of(cells.measure, counts))
     np.testing.assert_allclose(found, np.stack([values.min(0), values.max(0)], -1), atol=1e-12)
 
 
@@ -73,9 +73,11 @@ def test_those_of_many_campaigns_are_those_of_each():
     table: Any = measure_on_cells(RATIOS, ba.cells(pool)).table
     counts = np.array([[[[1, 0], [0, 1]], [[0, 2], [1, 0]]], [[[0, 0], [0, 0]], [[2, 1], [1, 1]]]])
     unlabelled = np.array([3, 2]) - counts.sum(-1)
-    together = possible_values(table, Labelled(counts, unlabelled))
+    together = possible_values(table, LabelledByAttribute(counts, unlabelled))
     for at in np.ndindex(2, 2):
-        np.testing.assert_array_equal(together[at], possible_values(table, Labelled(counts[at], unlabelled[at])))
+        np.testing.assert_array_equal(
+            together[at], possible_values(table, LabelledByAttribute(counts[at], unlabelled[at]))
+        )
 
 
 @pytest.mark.parametrize(

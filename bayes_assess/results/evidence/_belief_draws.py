@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -22,7 +22,7 @@ from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
 from bayes_assess.results._in_words import SAID
-from bayes_assess.results.evidence.told import Told
+from bayes_assess.results.evidence._of_draws import OfDraws
 from bayes_assess.results.sensitivity import Sensitivity
 
 ROUNDING = 1e-9  # of differences that are exactly the rope
@@ -39,7 +39,7 @@ class Variables(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefDraws(Told):
+class BeliefDraws(OfDraws):
     """Draws of measures from a belief, their intervals, and whether random items contradict these."""
 
     question: Metric
@@ -165,13 +165,6 @@ class BeliefDraws(Told):
     def summarised(self, draws: Float[np.ndarray, "S n"]) -> PosteriorMeasure:
         """Summarise draws of something that were made of `joint`."""
         return posterior_measure(draws, self.exact, self.found.cautious)
-
-    def function(
-        self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]]
-    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
-        """Estimate a function of the measures, with intervals."""
-        found = self.summarised(of(self.joint))
-        return found.value, found.interval(self.level)
 
     def columns(self) -> dict[str, Array]:
         """Return the intervals that lean on random items alone."""

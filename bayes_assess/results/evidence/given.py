@@ -9,21 +9,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results._in_words import SAID
+from bayes_assess.results.evidence._assuming import Assuming
 from bayes_assess.results.evidence._belief_draws import Variables
-from bayes_assess.results.evidence.told import Told
-
-_LINES = 12  # of a summary
+from bayes_assess.results.evidence._of_draws import OfDraws
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Given(Told):
+class Given(Assuming, OfDraws):
     """Evidence on measures from the posterior of another model: labelled items as they are, others drawn from it.
 
     Attributes
@@ -32,15 +30,12 @@ class Given(Told):
         Draws of the measures of the pool.
     posterior : (S, K, O)
         Draws of the probabilities of the outcomes of every cell, as they were given.
-    exact : bool
-        Whether every item is labelled that can matter.
     """
 
     question: Metric
     cells: MetricCells
     given: Float[np.ndarray, "S k"] = field(kw_only=True)
     posterior: Float[np.ndarray, "S K O"] = field(kw_only=True)
-    exact: bool = field(kw_only=True)
 
     audited: ClassVar[bool] = False  # by random items
     contradicted: ClassVar[bool] = False  # there is nothing that could contradict these draws
@@ -48,6 +43,13 @@ class Given(Told):
     trusted: ClassVar[str] = "posterior"
     has_posterior: ClassVar[bool] = True  # of the measures
     has_joint: ClassVar[bool] = True  # draws, by which to rank
+
+    @property
+    def exact(self) -> bool:
+        """Whether every item is labelled that can matter."""
+        measure = self.cells.measure
+        left = np.asarray(measure.unlabelled(self.counts))
+        return not left[np.asarray(measure.nonzero).any(-1)].any()
 
     @property
     def guarantee(self) -> str:
@@ -71,7 +73,7 @@ class Given(Told):
         """Posterior medians."""
         return self._measured.value
 
-    @cached_property
+    @property
     def ends(self) -> Float[np.ndarray, "k 2"]:
         """Credible intervals."""
         return np.stack([self.value] * 2, axis=-1) if self.exact else self._measured.interval(self.level)
@@ -105,17 +107,6 @@ class Given(Told):
         """Summarise draws of something that were made of `joint`."""
         return posterior_measure(draws, self.exact)
 
-    def function(
-        self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]]
-    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
-        """Estimate a function of the measures, with intervals."""
-        found = self.summarised(of(self.joint))
-        return found.value, found.interval(self.level)
-
-    def columns(self) -> dict[str, Array]:
-        """Return the standard errors."""
-        return {"se": self.standard_error}
-
     def to_arviz(
         self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]
     ) -> ArvizData:
@@ -126,35 +117,9 @@ class Given(Told):
         return to_arviz(posterior, dims=dims, coords=coords, observed_data=known, attrs=attributes)
 
     @property
-    def takes_one_line(self) -> bool:
-        """Whether one sentence says all measures that no other sentence of the summary does."""
-        return 1 < len(self.groups) <= SAID
-
-    @property
     def kind_of_intervals(self) -> str:
         """What intervals are, within a sentence."""
         return f"{self.level:.0%} {self.guarantee} intervals, if the posterior is right that was given"
-
-    def warning(self, consequence: str) -> list[str]:
-        """Say nothing: these draws contradict no labels."""
-        return []
-
-    def leaning(self, without: str | None = None) -> str:
-        """Say what intervals lean on."""
-        return self.assumption
-
-    leaning_of_verdict = leaning
-
-    def lines(self, on_ranks: list[str]) -> list[str]:
-        """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
-        lines = [
-            f"{name} {value:z.3f}"
-            + (" (exact)." if self.exact else f", {self.level:.0%} credible interval [{low:z.3f}, {high:z.3f}].")
-            for name, value, (low, high) in zip(self.groups, self.value, self.ends, strict=True)
-        ]
-        if len(lines) > _LINES:
-            lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
-        return [*lines, *on_ranks, *([] if self.exact else [self.assumption])]
 
     @property
     def _others_of_skipped(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, ArrayLike, Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs.adaptive import LabelTree
@@ -26,16 +26,14 @@ from bayes_assess.questions import Metric, MultiLabelMetric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.multilabel_metric import MultiLabelCells
-from bayes_assess.results._in_words import SAID
+from bayes_assess.results.evidence._assuming import Assuming
 from bayes_assess.results.evidence._belief_draws import Variables
-from bayes_assess.results.evidence.told import Told
 
-_LINES = 12  # of a summary
 _N_JOINT = 4000  # draws that estimates stand for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Weighted(Told):
+class Weighted(Assuming):
     """Evidence on measures from weighted draws.
 
     Attributes
@@ -218,10 +216,6 @@ class Weighted(Told):
         ends = np.moveaxis(np.quantile(of(self.joint), self._tails(), axis=0), 0, -1)
         return value, extended(ends, value)
 
-    def columns(self) -> dict[str, Array]:
-        """Return the standard errors."""
-        return {"se": self.standard_error}
-
     def to_arviz(
         self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]
     ) -> ArvizData:
@@ -263,35 +257,9 @@ class Weighted(Told):
         return "they are known since then, but stand for no other items."
 
     @property
-    def takes_one_line(self) -> bool:
-        """Whether one sentence says all measures that no other sentence of the summary does."""
-        return 1 < len(self.groups) <= SAID
-
-    @property
     def kind_of_intervals(self) -> str:
         """What intervals are, within a sentence."""
         return f"{self.level:.0%} {self.guarantee} intervals"
-
-    def warning(self, consequence: str) -> list[str]:
-        """Say nothing: these estimates contradict no labels."""
-        return []
-
-    def leaning(self, without: str | None = None) -> str:
-        """Say what intervals lean on."""
-        return self.assumption
-
-    leaning_of_verdict = leaning
-
-    def lines(self, on_ranks: list[str]) -> list[str]:
-        """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
-        kind = f"{self.level:.0%} {self.guarantee} interval"
-        lines = [
-            f"{name} {value:z.3f}" + (" (exact)." if self.exact else f", {kind} [{low:z.3f}, {high:z.3f}].")
-            for name, value, (low, high) in zip(self.groups, self.value, self.ends, strict=True)
-        ]
-        if len(lines) > _LINES:
-            lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
-        return [*lines, *on_ranks, *([] if self.exact else [self.assumption])]
 
     def _believed(self) -> str:
         """Name the measures that the draws do not define, and where their figures come from; else nothing."""

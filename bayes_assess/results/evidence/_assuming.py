@@ -1,0 +1,72 @@
+"""The words for measures whose intervals lean on one assumption, with none beside them that lean on less."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from bayes_assess._tools.shapes import Array, Float
+from bayes_assess.results._in_words import SAID
+from bayes_assess.results.evidence.told import Told
+
+_LINES = 12  # of a summary
+
+
+class Assuming(Told):
+    """Evidence on measures that says one sentence on what it assumes."""
+
+    @property
+    @abstractmethod
+    def exact(self) -> bool:
+        """Whether every item is labelled that can matter."""
+
+    @property
+    @abstractmethod
+    def assumption(self) -> str:
+        """What estimates and intervals lean on."""
+
+    @property
+    @abstractmethod
+    def value(self) -> Float[np.ndarray, " k"]:
+        """Estimates."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> Float[np.ndarray, "k 2"]:
+        """Intervals."""
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> Float[np.ndarray, " k"]:
+        """Standard errors."""
+
+    def columns(self) -> dict[str, Array]:
+        """Return the standard errors."""
+        return {"se": self.standard_error}
+
+    @property
+    def takes_one_line(self) -> bool:
+        """Whether one sentence says all measures that no other sentence of the summary does."""
+        return 1 < len(self.groups) <= SAID
+
+    def warning(self, consequence: str) -> list[str]:
+        """Say nothing: these estimates contradict no labels."""
+        return []
+
+    def leaning(self, without: str | None = None) -> str:
+        """Say what intervals lean on."""
+        return self.assumption
+
+    leaning_of_verdict = leaning
+
+    def lines(self, on_ranks: list[str]) -> list[str]:
+        """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
+        kind = f"{self.level:.0%} {self.guarantee} interval"
+        lines = [
+            f"{name} {value:z.3f}" + (" (exact)." if self.exact else f", {kind} [{low:z.3f}, {high:z.3f}].")
+            for name, value, (low, high) in zip(self.groups, self.value, self.ends, strict=True)
+        ]
+        if len(lines) > _LINES:
+            lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
+        return [*lines, *on_ranks, *([] if self.exact else [self.assumption])]
