@@ -6,11 +6,10 @@ import study_seme
 from _rows import read_rows
 from _seme_checks import Comparison
 from _seme_pools import LABEL_SETS, Binary, LabelSets, multi_label
-from _seme_runs import beside, design_of, methods_of, new_rows, pool_row, read_study
+from _seme_runs import design_of, methods_of, new_rows, pool_row, read_study
 
 import bayes_assess as ba
 from bayes_assess.acquisition.poisson import blended
-from bayes_assess.designs import Importance, Poisson
 from bayes_assess.measures import multilabel_measure
 
 SHARES = [0.05, 0.2, 0.75]
