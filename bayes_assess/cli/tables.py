@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import one_line, points, text_width
+from bayes_assess._tools.text import one_line, text_width
 from bayes_assess.results import (
     BeliefPrecisionCurveResult,
     BestResult,
@@ -20,7 +20,6 @@ from bayes_assess.results import (
     CurveResult,
     GroupwiseResult,
     MeasurePairsResult,
-    MeasureVerdict,
     MetricResult,
     PairsResult,
     RankedAnswer,
@@ -61,7 +60,8 @@ def _(result: ConfusionResult) -> list[Table]:
 
 @narrow.register
 def _(result: CompareResult) -> list[Table]:
-    return [_verdict(result), _sides(result)]
+    of_measures = "measure" in result.table().columns
+    return [_verdict(result), _measures(result) if of_measures else _sides(result)]
 
 
 @narrow.register
@@ -77,11 +77,6 @@ def _(result: PairsResult | MeasurePairsResult) -> list[Table]:
 @narrow.register
 def _(result: MetricResult) -> list[Table]:
     return [_measures(result), *map(_judged, result.section.tables())]
-
-
-@narrow.register
-def _(result: MeasureVerdict) -> list[Table]:
-    return [result.verdict_table(), _measures(result)]
 
 
 def _groups(full: Table, sought: str) -> Table:
@@ -133,12 +128,8 @@ def _confusions(result: ConfusionResult) -> Table:
 
 
 def _verdict(result: CompareResult) -> Table:
-    first, second = result.names
-    rope = points(result.question.rope)
-    low, high = result.comparatives
-    events = [f"{low} by more than {rope}", f"within {rope}", f"{high} by more than {rope}"]
-    columns = {f"{_cut([first], _WIDTH // 2)[0]} is": events, "probability": result.masses}
-    return Table(columns, title=f"{first} compared with {second}", formats={"probability": ".3f"})
+    full, (first, _) = result.verdict_table(), result.names
+    return full.renamed(lambda name: name.replace(first, _cut([first], _WIDTH // 2)[0]))
 
 
 def _sides(result: CompareResult) -> Table:

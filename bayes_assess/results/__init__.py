@@ -52,7 +52,6 @@ from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
 from bayes_assess.results.groups import RecallResult as RecallResult
-from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
 from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
 from bayes_assess.results.metric import MeanResult as MeanResult
 from bayes_assess.results.metric import MetricResult as MetricResult
@@ -63,6 +62,7 @@ from bayes_assess.results.sections.compared import SameItems as SameItems
 from bayes_assess.results.sections.compared import Sides as Sides
 from bayes_assess.results.sections.compared import TwoAccuracies as TwoAccuracies
 from bayes_assess.results.sections.compared import TwoCalibrationErrors as TwoCalibrationErrors
+from bayes_assess.results.sections.compared import TwoMeasures as TwoMeasures
 from bayes_assess.results.sections.costs import Costs as Costs
 from bayes_assess.results.sections.groups import Accuracies as Accuracies
 from bayes_assess.results.sections.judged import Judged as Judged
@@ -82,8 +82,8 @@ BeliefBestResult = BestResult[Believed]
 WeightedBestResult = BestResult[Weighted]
 BeliefCurveResult = CurveResult[Believed]
 WeightedCurveResult = CurveResult[Weighted]
-BeliefComparisonResult = MeasureVerdict[Believed]
-WeightedComparisonResult = MeasureVerdict[Weighted]
+BeliefComparisonResult = CompareResult[Believed, TwoMeasures]
+WeightedComparisonResult = CompareResult[Weighted, TwoMeasures]
 BeliefPairsResult = MeasurePairsResult[Believed]
 WeightedPairsResult = MeasurePairsResult[Weighted]
 
@@ -99,7 +99,7 @@ _RESULTS: dict[type[Question], tuple[type, ...]] = {
     TwoCalibrations: (CompareResult, TwoCalibrationErrors),
     TwoSystems: (CompareResult, SameItems),
     AllPairs: (PairsResult,),
-    MeasureComparison: (MeasureVerdict, Measures),
+    MeasureComparison: (CompareResult, TwoMeasures),
     MeasurePairs: (MeasurePairsResult,),
     Best: (BestResult, Measures),
     PrecisionCurve: (BeliefPrecisionCurveResult, FirstItems),

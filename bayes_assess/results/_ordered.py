@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
@@ -20,7 +20,7 @@ from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import in_one_line
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results._ranks import Ranks
-from bayes_assess.results.evidence.of_measures import MeasureEvidence
+from bayes_assess.results.evidence.kinds import MeasureEvidence
 
 MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=MeasureEvidence, covariant=True)
 
@@ -118,11 +118,6 @@ class Ordered(Ranks[MeasureEvidenceT_co]):
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         """Compute the intervals of all values."""
         return self.evidence.ends
-
-    def _shaped(self, values: Array) -> Any:
-        """Give values of outputs, (k, ...), the shape of the answer: one of them if one measure was asked for."""
-        scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
-        return values[0] if scalar else values
 
     def _in_one_line(self) -> str:
         """Say the estimates of a few measures with their intervals in one sentence."""

@@ -17,7 +17,7 @@ from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
-from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.metric import MetricResult
 from bayes_assess.results.sections.measures import Measures

@@ -4,53 +4,55 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
-from bayes_assess._tools.to_arviz import ArvizData, to_arviz
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.estimators.joint_draws import PairDifferences
-from bayes_assess.questions import AllPairs, GroupPair, TwoSystems
+from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, TwoSystems
+from bayes_assess.results._base import Result
 from bayes_assess.results._in_words import accuracies_compared
-from bayes_assess.results._of_groups import OfGroups
 from bayes_assess.results._pairs import Pairs
-from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.evidence.kinds import Evidence
 from bayes_assess.results.sections.compared import SameItems, Sides, TwoAccuracies, TwoCalibrationErrors
 
 if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
 
+    ComparedT_co = typing_extensions.TypeVar("ComparedT_co", bound=Evidence, default=Groupwise, covariant=True)
     SidesT_co = typing_extensions.TypeVar("SidesT_co", bound=Sides, default=Sides, covariant=True)
 else:
-    SidesT_co = TypeVar("SidesT_co", covariant=True)
+    ComparedT_co, SidesT_co = (TypeVar(name, covariant=True) for name in ("ComparedT_co", "SidesT_co"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(OfGroups, Verdict[Groupwise], Generic[SidesT_co]):
-    """The difference D of two accuracies, or of two calibration errors, first less second, and the verdict on it.
+class CompareResult(Result[ComparedT_co], Generic[ComparedT_co, SidesT_co]):
+    """The difference D of two accuracies, calibration errors or measures, first less second, and the verdict on it.
 
     Attributes
     ----------
     estimate : float
-        Posterior mean of D.
+        Posterior mean of D; of measures, the median, or an estimate from weighted draws.
     interval : (2,) floats
     masses : (3,) floats
         mu: posterior probabilities of D < -rope, |D| <= rope and D > rope.
     eta : int
-        The most probable of the three: 0, the first is worse; 1, practically equal; 2, the first is better.
+        The most probable of the three: 0, the first is worse, or lower; 1, practically equal; 2, the first is better,
+        or higher.
     probability : float
         lambda: the probability of that event.
     verdict : str
         The same as a sentence.
     share_differing : float
-        Of systems alone: share of items on which they differ, known without labels.
+        Of systems and their accuracies alone: share of items on which they differ, known without labels.
     section : Sides
-        What the question adds to the verdict.
+        What is compared, with the words for it.
 
     Examples
     --------
@@ -62,15 +64,20 @@ class CompareResult(OfGroups, Verdict[Groupwise], Generic[SidesT_co]):
     A is more than 5 points less accurate than B, as their labels show.
     """
 
-    question: GroupPair | TwoSystems
+    question: GroupPair | TwoSystems | MeasureComparison
     section: SidesT_co
 
-    _of_parts: ClassVar[frozenset[str]] = frozenset({"share_differing"})
+    _of_parts: ClassVar[frozenset[str]] = Result._of_parts | {"share_differing"}
 
     @property
-    def share_differing(self: CompareResult[SameItems]) -> float:
+    def share_differing(self: CompareResult[Groupwise, SameItems]) -> float:
         """Share of items on which the systems differ."""
         return self.section.share_differing
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What is compared."""
+        return self.question.names()
 
     @property
     def comparatives(self) -> tuple[str, str]:
@@ -78,60 +85,71 @@ class CompareResult(OfGroups, Verdict[Groupwise], Generic[SidesT_co]):
         return self.section.comparatives
 
     @cached_property
-    def estimate(self) -> float:
-        """Posterior mean of the difference, first less second."""
-        return float(self.question.estimate(self.cells, self.evidence.learner, self.counts))
+    def estimate(self) -> Any:
+        """The difference, first less second."""
+        return self.section.estimate
 
-    @cached_property
+    @property
     def masses(self) -> Float[np.ndarray, " 3"]:
         """Posterior probabilities of D < -rope, |D| <= rope and D > rope."""
-        return self.question.masses(self.cells, self.evidence.learner, self.counts)
+        return self.section.masses
+
+    @property
+    def eta(self) -> int:
+        """The most probable of the three events: 0, 1 or 2."""
+        return int(self.masses.argmax())
+
+    @property
+    def probability(self) -> float:
+        """Probability of the verdict."""
+        return float(self.masses.max())
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        exact = self.guarantee == "exact"
+        how = ", as their labels show" if exact else f" with probability {self.probability:.2f}"
+        return f"{self.section.event(self.eta)}{how}."
+
+    def verdict_table(self) -> Table:
+        """Tabulate the three events."""
+        return self.section.verdict_table()
 
     def table(self) -> Table:
-        """Tabulate both groups, or labels by which system was right."""
+        """Tabulate both groups, labels by which system was right, or the difference of the measures."""
         return self.section.table()
 
     def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the posterior density of the difference, with the region of practical equivalence marked."""
-        first, second = self.names
-        return self._density(self.draws, f"{first} less {second}", truth, ax)
+        """Draw the posterior density of the difference, with the region of practical equivalence marked.
 
-    def to_arviz(self) -> ArvizData:
-        """Return posterior and prior draws of the difference, and the counts, as an ArviZ object."""
-        prior = self.evidence.prior_draws(len(self.draws))
-        return to_arviz(
-            {"difference": self.draws},
-            prior={"difference": prior},
-            observed_data={"counts": self.counts},
-            constant_data={"items": self.cells.sizes, "rope": float(self.question.rope)},
-            dims={"counts": ["group", "outcome"], "items": ["group"]},
-            coords={"group": self.cells.names},
-            attrs=self._attributes(),
-        )
+        Of weighted draws, which have no posterior, that is the estimate with its interval.
+        """
+        return self.section.plot(lambda: self.draws, self.interval, truth, ax)
+
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
+        """Return posterior and prior draws of the difference, and the counts, as an ArviZ object.
+
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of a belief's model, where measures are compared; see `MetricResult.to_arviz`.
+        """
+        return self.section.to_arviz(lambda: self.draws, parameters, self._attributes())
 
     def _answer(self) -> list[str]:
-        low, high = self.interval
-        return [
-            self.verdict,
-            f"{self.section.quantity} {self.estimate:+z.3f}, {self.level:.0%} {self.guarantee} interval "
-            f"[{low:+z.3f}, {high:+z.3f}].",
-            *self.section.lines(),
-        ]
-
-    def _event(self) -> str:
-        return self.section.event(self.eta)
+        return [self.verdict, *self.section.answer(self.interval)]
 
     def _of_the_prior(self) -> str | None:
         return self.section.of_the_prior()
 
 
-TwoGroupsResult = CompareResult[TwoAccuracies]
-CalibrationComparisonResult = CompareResult[TwoCalibrationErrors]
-TwoSystemsResult = CompareResult[SameItems]
+TwoGroupsResult = CompareResult[Groupwise, TwoAccuracies]
+CalibrationComparisonResult = CompareResult[Groupwise, TwoCalibrationErrors]
+TwoSystemsResult = CompareResult[Groupwise, SameItems]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairsResult(OfGroups, Pairs[Groupwise]):
+class PairsResult(Pairs[Groupwise]):
     """All pairs of groups compared.
 
     Attributes

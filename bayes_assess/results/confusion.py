@@ -18,8 +18,8 @@ from bayes_assess.models.belief import is_mixture
 from bayes_assess.questions import ConfusionMatrix
 from bayes_assess.questions._base import pool_size
 from bayes_assess.results import plots
+from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
-from bayes_assess.results._of_groups import OfGroups
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.groups import CostResult, GroupResult
 from bayes_assess.results.sections.costs import Costs
@@ -32,7 +32,7 @@ _ANNOTATED = 12  # classes up to which a figure has room for numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionResult(OfGroups):
+class ConfusionResult(Result[Groupwise]):
     """Shares of labels among the items of every predicted class.
 
     Attributes

@@ -19,7 +19,7 @@ from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
 from bayes_assess.results._curve_point import CurvePoint, Measured
 from bayes_assess.results._ordered import MeasureEvidenceT_co
-from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.metric import MetricResult
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results import plots
-from bayes_assess.results._base import Shares
-from bayes_assess.results._of_groups import OfGroups
+from bayes_assess.results._answer import Shares
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.sections.costs import Costs
@@ -34,7 +33,7 @@ else:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupwiseResult(OfGroups, Ranks[Groupwise]):
+class GroupwiseResult(Ranks[Groupwise]):
     """One value per group: estimates, intervals, ranks (1 is the worst) and probabilities.
 
     Attributes
@@ -293,7 +292,7 @@ class GroupResult(GroupwiseResult, Generic[SectionT_co]):
 
     section: SectionT_co
 
-    _of_parts: ClassVar[frozenset[str]] = frozenset({"successes", "positives"})
+    _of_parts: ClassVar[frozenset[str]] = GroupwiseResult._of_parts | {"successes", "positives"}
 
     @property
     def successes(self: GroupResult[Accuracies | Recalls]) -> Int[np.ndarray, " G"]:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
-from bayes_assess.designs._belief_state import Posterior
-from bayes_assess.results import plots
-from bayes_assess.results._base import Shares
-from bayes_assess.results._in_words import title_of
+from bayes_assess.results._answer import Shares
 from bayes_assess.results._ordered import MeasureEvidenceT_co, Ordered
-from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
-from bayes_assess.results.evidence.of_measures import MeasureEvidence
-from bayes_assess.results.evidence.weighted import Weighted
+from bayes_assess.results.evidence.kinds import MeasureEvidence
 from bayes_assess.results.sections.judged import Judged, JudgedMeans, JudgedRates
 from bayes_assess.results.sections.measures import Measures
 
@@ -41,112 +36,12 @@ class MeasuresResult(Ordered[MeasureEvidenceT_co]):
     AttributeError.
     """
 
-    _of_parts: ClassVar[frozenset[str]] = frozenset(
-        {
-            *"found credible_interval design_interval contradicted band sensitivity".split(),
-            *"covariance n_effective in_ellipsoid".split(),
-        }
-    )
-
-    @property
-    def assumption(self) -> str:
-        """What estimates and intervals lean on."""
-        return self.evidence.assumption
-
-    @cached_property
-    def estimate(self) -> Any:
-        """Estimated measures: posterior medians, or estimates from weighted draws, within their ranges."""
-        return self._shaped(self.evidence.value)
-
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "... 2"]:
-        """Intervals; credible ones are wider where random items contradict them."""
-        return self._shaped(self._ends_of_all())
-
-    @property
-    def standard_error(self) -> Any:
-        """Posterior standard deviations, or standard errors."""
-        return self._shaped(self.evidence.standard_error)
-
-    @property
-    def posterior(self) -> Any:
-        """Draws of the rate of the event in every cell, (S, K); with design ``"adaptive"``, the tree of labels."""
-        return self.evidence.posterior
-
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S k"]:
-        """Posterior draws of the measures."""
-        if self.evidence.has_posterior:
-            return self.evidence.joint
-        return self.question.draws(self.cells, self.prior, self.counts, self.seed, self.n_draws)  # which says why not
-
     @property
     def item_shares(self) -> Shares | None:
         """Posterior draws of an accuracy or of rates; None of measures that are no shares of items."""
         if not (self.evidence.has_posterior and self.question.of_shares):
             return None
         return Shares(self.draws, self.labels_used / max(self.draws[0].size, 1), self._measured_items)
-
-    @property
-    def found(self: MeasuresResult[Believed]) -> Posterior:
-        """Draws of the belief's own parameters, and what the labels were."""
-        return self.evidence.found
-
-    @property
-    def credible_interval(self: MeasuresResult[Believed]) -> Float[np.ndarray, "... 2"]:
-        """Intervals given the belief."""
-        return self._shaped(self.evidence.credible_interval)
-
-    @property
-    def design_interval(self: MeasuresResult[Believed]) -> Float[np.ndarray, "... 2"]:
-        """Intervals from random items alone; of numbers with bounds, such as hold at any time."""
-        ends = self.evidence.design_interval
-        return ends if ends is None else self._shaped(ends)
-
-    @property
-    def contradicted(self: MeasuresResult[Believed]) -> Any:
-        """Whether credible interval and design interval have no value in common."""
-        return self._shaped(self.evidence.contradicted)
-
-    @property
-    def band(self: MeasuresResult[Believed]):
-        """Intervals that hold all measures at once; see `Believed.band`."""
-        return self.evidence.band
-
-    @property
-    def sensitivity(self: MeasuresResult[Believed]):
-        """What the answer would be if positives hid among items of low score; see `Believed.sensitivity`."""
-        return self.evidence.sensitivity
-
-    @property
-    def covariance(self: MeasuresResult[Weighted]) -> Float[np.ndarray, "k k"]:
-        """Covariance of the estimates ([NH] sec. 3.3.2)."""
-        return self.evidence.covariance
-
-    @property
-    def n_effective(self: MeasuresResult[Weighted]) -> Any:
-        """Effective number of draws that inform the measure, see `effective_draws`."""
-        return self._shaped(self.evidence.n_effective)
-
-    @property
-    def in_ellipsoid(self: MeasuresResult[Weighted]):
-        """Whether the confidence ellipsoid of all measures holds some values; see `Weighted.in_ellipsoid`."""
-        return self.evidence.in_ellipsoid
-
-    def table(self) -> Table:
-        """Tabulate all measures."""
-        ends = self._ends_of_all()
-        columns = {
-            "measure": self.groups,
-            "estimate": np.atleast_1d(self.estimate),
-            "lower": ends[:, 0],
-            "upper": ends[:, 1],
-            **self.evidence.columns(),
-            **self._more_columns(),
-        }
-        title = f"{title_of(self.question)}, {self._interval_label}s"
-        numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
-        return Table(columns, title=title, formats=dict.fromkeys(numbers, ".4f"))
 
     def to_arviz(self, *, parameters: bool = False) -> ArvizData:
         """Return posterior draws of every measure, by its name, as an ArviZ object.
@@ -187,12 +82,11 @@ class MeasuresResult(Ordered[MeasureEvidenceT_co]):
 
     def _for_arviz(self) -> Variables:
         """Return the measures as variables, with their dimensions."""
-        draws = self.draws
         if self._is_ordered:
             by, names = self._ordered_by, self.ordered_names
             by = f"{by}_group" if by in ("chain", "draw", "cell") else by  # dimensions of their own
-            return Variables({self._measure_name: draws}, {self._measure_name: [by]}, {by: names})
-        return Variables(dict(zip(self.groups.tolist(), draws.T, strict=True)), {}, {})
+            return Variables({self._measure_name: self.draws}, {self._measure_name: [by]}, {by: names})
+        return self.evidence.variables()
 
     @property
     def headline(self) -> str:
@@ -203,18 +97,10 @@ class MeasuresResult(Ordered[MeasureEvidenceT_co]):
     def _answer(self) -> list[str]:
         return self.evidence.lines(self._said_of_the_best() if self._is_ordered else [])
 
-    def _more_columns(self) -> dict[str, Array]:
-        """Columns that only some questions have."""
-        return {}
-
     @property
     def _measured_items(self) -> Int[np.ndarray, " G"]:
         """Items of every group that is measured, or of the pool."""
         return np.asarray(self.cells.n_items)
-
-    @property
-    def _trusted(self) -> str:
-        return self.evidence.trusted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,27 +178,27 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
     @property
     def judge_rate(self: MetricResult[MeasureEvidence, JudgedRates]) -> Any:
         """Share of the items that are predicted positive: what the predictions alone say."""
-        return self._shaped(self.section.judge_rate)
+        return self.evidence.shaped(self.section.judge_rate)
 
     @property
     def judge_mean(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Any:
         """Mean over the predictions: what they alone say."""
-        return self._shaped(self.section.judge_mean)
+        return self.evidence.shaped(self.section.judge_mean)
 
     @property
     def bias(self: MetricResult[MeasureEvidence, Judged]) -> Any:
         """How far what the predictions alone say is above the estimate."""
-        return self._shaped(self.section.bias)
+        return self.evidence.shaped(self.section.bias)
 
     @property
     def bias_interval(self: MetricResult[MeasureEvidence, Judged]) -> Float[np.ndarray, "... 2"]:
         """Interval of the bias, of the same level and guarantee as that of the mean."""
-        return self._shaped(self.section.bias_interval)
+        return self.evidence.shaped(self.section.bias_interval)
 
     @property
     def random_labels(self: MetricResult[MeasureEvidence, Judged]) -> Any:
         """Random labels that would have given an interval as narrow."""
-        return self._shaped(self.section.random_labels)
+        return self.evidence.shaped(self.section.random_labels)
 
     @property
     def judge_table(self: MetricResult[MeasureEvidence, Judged]):
@@ -339,6 +225,10 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
         """Group of every item, (M,)."""
         return self.section.group
 
+    def table(self) -> Table:
+        """Tabulate all measures."""
+        return self.section.table()
+
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
         """Draw estimates with intervals, those of random items alone as pale bars.
 
@@ -348,21 +238,7 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
             Exact answer to mark.
         ax : Axes, optional
         """
-        return plots.forest(
-            self.groups.tolist(),
-            np.atleast_1d(self.estimate),
-            self._ends_of_all(),
-            prior=self.evidence.second,
-            truth=None if truth is None else np.atleast_1d(truth),
-            order="given",
-            xlabel=f"{self._interval_label}s",
-            title=f"{title_of(self.question)}: {self._progress()}",
-            prior_label=f"without trusting the {self._trusted}",
-            ax=ax,
-        )
-
-    def _more_columns(self) -> dict[str, Array]:
-        return self.section.columns()
+        return self.section.forest(truth, ax)
 
     def _answer(self) -> list[str]:
         return [*super()._answer(), *self.section.lines()]

@@ -216,3 +216,23 @@ def test_names_of_classes_by_the_question_are_classes():
     assert isinstance(ba.assess(pool, ba.GroupRecall("site")).result(), ba.RecallResult)
     assert isinstance(ba.assess(pool, ba.Rate()).result(), ba.RateResult)
     assert not isinstance(ba.assess(pool, ba.Rate()).result(), ba.CompareResult)
+
+
+def test_verdicts_on_accuracies_and_on_measures_are_of_one_class():
+    pool = ba.Pool(predictions=[0, 1, 1, 0], classes=[0, 1], groups={"site": list("abab")}, systems={"b": [0, 1, 0, 0]})
+    of_measures, of_groups = {"assumption", "standard_error"}, {"belief"}
+    for question, design, own in (
+        (ba.Compare("a", "b", by="site"), None, of_groups),
+        (ba.Compare(second="b"), None, of_groups),
+        (ba.Compare("a", "b", by="site", measure="rate"), "variance_reduction", of_measures),
+        (ba.Compare("a", "b", by="site", measure="rate"), "passive", of_measures),
+    ):
+        a = ba.assess(pool, question, design=design)
+        a.tell(pool.ids, [0, 1, 0, 0])
+        result = a.result()
+        assert type(result) is ba.CompareResult
+        assert {name for name in of_measures | of_groups if hasattr(result, name)} == own
+        assert own == (of_measures | of_groups) & {*dir(result)}
+        assert result.headline == result.verdict
+        assert result.verdict_table()["probability"].tolist() == result.masses.tolist()
+        assert result.masses[result.eta] == result.probability == 1
