@@ -19,7 +19,6 @@ from bayes_assess.results import (
     ConfusionResult,
     CurveResult,
     GroupwiseResult,
-    MeasurePairsResult,
     MetricResult,
     PairsResult,
     RankedAnswer,
@@ -70,7 +69,7 @@ def _(result: BestResult) -> list[Table]:
 
 
 @narrow.register
-def _(result: PairsResult | MeasurePairsResult) -> list[Table]:
+def _(result: PairsResult) -> list[Table]:
     return [_pairs(result)]
 
 
@@ -146,7 +145,7 @@ def _sides(result: CompareResult) -> Table:
     return _fitted(columns | {"interval": _intervals(full)}, full.title, ("accuracy", "ece"))
 
 
-def _pairs(result: PairsResult | MeasurePairsResult) -> Table:
+def _pairs(result: PairsResult) -> Table:
     full = result.table()
     masses = np.stack([full[name] for name in ("p_worse", "p_equal", "p_better")], axis=-1)
     columns = {

@@ -52,7 +52,6 @@ from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
 from bayes_assess.results.groups import RecallResult as RecallResult
-from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
 from bayes_assess.results.metric import MeanResult as MeanResult
 from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import ProxyResult as ProxyResult
@@ -69,6 +68,9 @@ from bayes_assess.results.sections.judged import Judged as Judged
 from bayes_assess.results.sections.judged import JudgedMeans as JudgedMeans
 from bayes_assess.results.sections.judged import JudgedRates as JudgedRates
 from bayes_assess.results.sections.measures import Measures as Measures
+from bayes_assess.results.sections.pairs import AllAccuracies as AllAccuracies
+from bayes_assess.results.sections.pairs import AllMeasures as AllMeasures
+from bayes_assess.results.sections.pairs import AllSides as AllSides
 from bayes_assess.results.sections.recalls import Recalls as Recalls
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
@@ -84,8 +86,8 @@ BeliefCurveResult = CurveResult[Believed]
 WeightedCurveResult = CurveResult[Weighted]
 BeliefComparisonResult = CompareResult[Believed, TwoMeasures]
 WeightedComparisonResult = CompareResult[Weighted, TwoMeasures]
-BeliefPairsResult = MeasurePairsResult[Believed]
-WeightedPairsResult = MeasurePairsResult[Weighted]
+BeliefPairsResult = PairsResult[Believed, AllMeasures]
+WeightedPairsResult = PairsResult[Weighted, AllMeasures]
 
 # The class of its result, and of what it adds to that.
 _RESULTS: dict[type[Question], tuple[type, ...]] = {
@@ -98,9 +100,9 @@ _RESULTS: dict[type[Question], tuple[type, ...]] = {
     TwoGroups: (CompareResult, TwoAccuracies),
     TwoCalibrations: (CompareResult, TwoCalibrationErrors),
     TwoSystems: (CompareResult, SameItems),
-    AllPairs: (PairsResult,),
+    AllPairs: (PairsResult, AllAccuracies),
     MeasureComparison: (CompareResult, TwoMeasures),
-    MeasurePairs: (MeasurePairsResult,),
+    MeasurePairs: (PairsResult, AllMeasures),
     Best: (BestResult, Measures),
     PrecisionCurve: (BeliefPrecisionCurveResult, FirstItems),
     PRCurve: (CurveResult, Measures),

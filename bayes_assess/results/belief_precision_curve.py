@@ -114,7 +114,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         said = self.evidence.said_of_random_labels()
         return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {said}."
 
-    def _for_arviz(self) -> Variables:
+    def _variables(self) -> Variables:
         n = len(self._ranks)
         parts = {name: self.draws[:, i * n : (i + 1) * n][:, ::-1] for i, name in enumerate(("precision", "recall"))}
         return Variables(parts, {name: ["rank"] for name in parts}, {"rank": self._ranks})

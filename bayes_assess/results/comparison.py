@@ -10,16 +10,14 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import points
 from bayes_assess._tools.to_arviz import ArvizData
-from bayes_assess.estimators.joint_draws import PairDifferences
-from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, TwoSystems
+from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, MeasurePairs, TwoSystems
 from bayes_assess.results._base import Result
-from bayes_assess.results._in_words import accuracies_compared
-from bayes_assess.results._pairs import Pairs
+from bayes_assess.results._order import Order, Ordered
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import Evidence
 from bayes_assess.results.sections.compared import SameItems, Sides, TwoAccuracies, TwoCalibrationErrors
+from bayes_assess.results.sections.pairs import AllSides
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -27,8 +25,9 @@ if TYPE_CHECKING:
 
     ComparedT_co = typing_extensions.TypeVar("ComparedT_co", bound=Evidence, default=Groupwise, covariant=True)
     SidesT_co = typing_extensions.TypeVar("SidesT_co", bound=Sides, default=Sides, covariant=True)
+    AllSidesT_co = typing_extensions.TypeVar("AllSidesT_co", bound=AllSides, default=AllSides, covariant=True)
 else:
-    ComparedT_co, SidesT_co = (TypeVar(name, covariant=True) for name in ("ComparedT_co", "SidesT_co"))
+    ComparedT_co, SidesT_co, AllSidesT_co = (TypeVar(name, covariant=True) for name in ("E_co", "S_co", "A_co"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,16 +148,23 @@ TwoSystemsResult = CompareResult[Groupwise, SameItems]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairsResult(Pairs[Groupwise]):
-    """All pairs of groups compared.
+class PairsResult(Ordered[ComparedT_co], Generic[ComparedT_co, AllSidesT_co]):
+    """All pairs of groups compared by their accuracies or by another measure, such as systems by rates of good answers.
 
     Attributes
     ----------
-    estimate : (G, G) floats
-        Posterior means of accuracy differences, row less column.
-    interval : (G, G, 2) floats
+    estimate : (G, G) floats, or (G,)
+        Posterior means of accuracy differences, row less column; of another measure, that of every group.
+    interval : (G, G, 2) floats, or (G, 2)
+    difference : (G, G) floats
+        Differences, row less column: posterior means of accuracies, medians of another measure.
+    difference_interval : (G, G, 2) floats
     masses : (G, G, 3) floats
         Posterior probabilities that the row is worse, practically equal, better.
+    rank, rank_interval, probability_best, probability_worst
+        Of every group with items, see `ranking`.
+    section : AllSides
+        What is compared, with the words for it.
 
     Examples
     --------
@@ -168,64 +174,81 @@ class PairsResult(Pairs[Groupwise]):
     >>> a.tell(pool.ids, ["cat"] * 38 + ["dog"] * 22 + ["cat"] * 20)
     >>> a.result().masses[0, 1].round(2).tolist()
     [0.0, 0.0, 1.0]
+    >>> pool = ba.Pool(predictions=["good"] * 6, classes=["bad", "good"], groups={"system": list("aaabbb")})
+    >>> a = ba.assess(pool, ba.Compare(by="system", measure="rate"))
+    >>> a.tell(pool.ids, ["good"] * 4 + ["bad"] * 2)
+    >>> r = a.result()
+    >>> r.masses[0, 1].tolist(), r.probability_best.tolist()
+    ([0.0, 0.0, 1.0], [1.0, 0.0])
     """
 
-    question: AllPairs
+    question: AllPairs | MeasurePairs
+    section: AllSidesT_co
+
+    _of_parts: ClassVar[frozenset[str]] = Ordered._of_parts | {"size"}
 
     @property
-    def size(self) -> Int[np.ndarray, " G"]:
+    def size(self: PairsResult[Groupwise]) -> Int[np.ndarray, " G"]:
         """Items of every group, (G,)."""
-        return self.cells.sizes
+        return self.evidence.size
 
     @cached_property
+    def interval(self) -> Float[np.ndarray, "..."]:
+        """Intervals of what is asked."""
+        return self.section.interval
+
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S ..."]:
+        """Posterior draws of all differences of accuracies, (S, G, G), or of the other measure, (S, G)."""
+        return self.section.draws
+
+    @property
+    def difference(self) -> Float[np.ndarray, "G G"]:
+        """All differences, row less column, (G, G)."""
+        return self.section.differences[0]
+
+    @property
+    def difference_interval(self) -> Float[np.ndarray, "G G 2"]:
+        """Intervals of all differences, row less column, (G, G, 2)."""
+        return self.section.differences[1]
+
+    @property
     def masses(self) -> Float[np.ndarray, "G G 3"]:
-        """Posterior probabilities that the row is worse than the column, practically equal, better."""
-        return self.question.masses(self.cells, self.evidence.learner, self.counts)
+        """Probabilities that the row is worse than the column, practically equal, better, (G, G, 3)."""
+        return self.section.masses
+
+    @property
+    def probability(self) -> float:
+        """Probability of the least sure verdict on groups with items."""
+        return float(self.section.compared.masses.max(-1).min())
+
+    def table(self) -> Table:
+        """Tabulate every pair of groups with items, the surest verdicts first."""
+        return self.section.table()
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw how sure it is which of every two groups is better, as a heat map."""
+        return self.section.plot(ax)
+
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
+        """Return posterior draws of every group, of accuracies ``theta`` prior ones too, as an ArviZ object.
+
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of a belief's model, where measures are compared; see `MetricResult.to_arviz`.
+        """
+        return self.section.to_arviz(parameters, self._attributes())
+
+    def _pairs_table(self, rope: float) -> Table:
+        return self.section.table(self.section.compared_by(rope))
 
     @cached_property
-    def draws(self) -> Float[np.ndarray, "S G G"]:
-        """Posterior draws of all differences, (S, G, G): fewer of them the more groups there are."""
-        n_draws = int(np.clip(20_000_000 // self.size.size**2, 250, 10_000))
-        return self.evidence.draws(n_draws)
-
-    def to_arviz(self) -> ArvizData:
-        """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""
-        posterior, prior = self.evidence.thetas(self.n_draws)
-        observed = {"agreements": self.counts[:, 1]}
-        return self.evidence.to_arviz({"theta": posterior}, {"theta": prior}, observed, self._attributes())
-
-    @cached_property
-    def _compared(self) -> PairDifferences:
-        square = np.ix_(self._filled, self._filled)
-        return PairDifferences(self.estimate[square], self.interval[square], self.masses[square])
-
-    @property
-    def _filled(self) -> Int[np.ndarray, " J"]:
-        """Groups with items, which are compared."""
-        return np.flatnonzero(self.size)
-
-    @property
-    def _names(self) -> np.ndarray:
-        return self.groups[self._filled]
-
-    @property
-    def _pairs_title(self) -> str:
-        return f"Differences of accuracies, {self._interval_label}s"
-
-    @property
-    def _rope(self) -> str:
-        return points(self.question.rope)
-
-    def _of_the_prior(self) -> str | None:
-        return self.evidence.contradiction()
+    def _order(self) -> Order:
+        return self.section.order
 
     def _answer(self) -> list[str]:
-        table = self.table()
-        row = int(np.abs(table["difference"]).argmax()) if self.guarantee == "exact" else 0
-        masses = [table[f"p_{event}"][row] for event in ("worse", "equal", "better")]
-        event = accuracies_compared(
-            str(table["first"][row]), str(table["second"][row]), int(np.argmax(masses)), self.question.rope
-        )
-        if self.guarantee == "exact":
-            return [f"{self._said_of_pairs()}.", f"The largest difference: {event}."]
-        return [f"{self._said_of_pairs()}.", f"The surest: {event} with probability {max(masses):.2f}."]
+        return self.section.answer(self._said_of_the_best)
+
+    def _of_the_prior(self) -> str | None:
+        return self.section.of_the_prior()

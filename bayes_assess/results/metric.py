@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -10,14 +11,18 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
+from bayes_assess.questions import Metric
+from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.results._answer import Shares
-from bayes_assess.results._ordered import MeasureEvidenceT_co, Ordered
+from bayes_assess.results._in_words import in_one_line
+from bayes_assess.results._order import Order, Ordered, order_of
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.kinds import MeasureEvidence
 from bayes_assess.results.sections.judged import Judged, JudgedMeans, JudgedRates
 from bayes_assess.results.sections.measures import Measures
 
+MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=MeasureEvidence, covariant=True)
 if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
@@ -29,82 +34,8 @@ else:
     MeasureSectionT_co = TypeVar("MeasureSectionT_co", covariant=True)
 
 
-class MeasuresResult(Ordered[MeasureEvidenceT_co]):
-    """Measures and the evidence on them, whatever is asked of them.
-
-    Type checkers know by the class of the evidence which of the attributes there are; those that are not there raise
-    AttributeError.
-    """
-
-    @property
-    def item_shares(self) -> Shares | None:
-        """Posterior draws of an accuracy or of rates; None of measures that are no shares of items."""
-        if not (self.evidence.has_posterior and self.question.of_shares):
-            return None
-        return Shares(self.draws, self.labels_used / max(self.draws[0].size, 1), self._measured_items)
-
-    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
-        """Return posterior draws of every measure, by its name, as an ArviZ object.
-
-        The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,
-        kind="stats")`` leaves them out.
-
-        Of weighted draws, design ``"adaptive"`` alone has a model, of labels, on which the estimate does not lean. Its
-        Dirichlet tree has learned the labelled items ([NH] section 4): ``probability``, P(label | block), by block and
-        label; ``theta``, the shares of the labels among items such as are asked for, which are not those of the pool;
-        and ``psi``, the share of every block given the label, among these. The group ``prior`` holds the same before
-        any label, ``observed_data`` the labels of every block.
-
-        Parameters
-        ----------
-        parameters : bool
-            Whether to add those of a belief's model: `rate`, the rate of the event among items that are alike, and
-            `strength`; the first is called `cell_rate` where the measure itself is a `rate`.
-
-        Raises
-        ------
-        QuestionError
-            If the design has no model of labels.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"))
-        >>> a.tell(a.ask(3).ids, [0, 1, 1])
-        >>> list(a.result().to_arviz()["posterior"].data_vars)
-        ['f1']
-        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"), design="adaptive")
-        >>> a.tell(a.ask(3).ids, [0, 1, 1])
-        >>> a.result().to_arviz()["posterior"]["probability"].dims
-        ('chain', 'draw', 'block', 'true_label')
-        """
-        return self.evidence.to_arviz(self._for_arviz, parameters, self._attributes())
-
-    def _for_arviz(self) -> Variables:
-        """Return the measures as variables, with their dimensions."""
-        if self._is_ordered:
-            by, names = self._ordered_by, self.ordered_names
-            by = f"{by}_group" if by in ("chain", "draw", "cell") else by  # dimensions of their own
-            return Variables({self._measure_name: self.draws}, {self._measure_name: [by]}, {by: names})
-        return self.evidence.variables()
-
-    @property
-    def headline(self) -> str:
-        """The answer as one sentence."""
-        one_line = self.evidence.takes_one_line and not self._is_ordered
-        return self._in_one_line() if one_line else super().headline
-
-    def _answer(self) -> list[str]:
-        return self.evidence.lines(self._said_of_the_best() if self._is_ordered else [])
-
-    @property
-    def _measured_items(self) -> Int[np.ndarray, " G"]:
-        """Items of every group that is measured, or of the pool."""
-        return np.asarray(self.cells.n_items)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT_co, MeasureSectionT_co]):
+class MetricResult(Ordered[MeasureEvidenceT_co], Generic[MeasureEvidenceT_co, MeasureSectionT_co]):
     """Measures, such as F1, rates or means, from a belief that learns what the scores mean, or from weighted draws.
 
     Attributes
@@ -163,12 +94,25 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
     (0.0, 'exact')
     """
 
+    question: Metric
     section: MeasureSectionT_co
 
-    _of_parts: ClassVar[frozenset[str]] = MeasuresResult._of_parts | {
+    _of_parts: ClassVar[frozenset[str]] = Ordered._of_parts | {
         *"difference bias bias_interval random_labels judge_rate judge_mean judge_table".split(),
         *"items judged values group".split(),
     }
+
+    @property
+    def cells(self) -> MetricCells:
+        """What labels are counted in."""
+        return self.evidence.cells
+
+    @property
+    def item_shares(self) -> Shares | None:
+        """Posterior draws of an accuracy or of rates; None of measures that are no shares of items."""
+        if not (self.evidence.has_posterior and self.question.of_shares):
+            return None
+        return Shares(self.draws, self.labels_used / max(self.draws[0].size, 1), self.section.measured_items)
 
     @property
     def difference(self: MetricResult[Believed, Measures]):
@@ -225,6 +169,14 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
         """Group of every item, (M,)."""
         return self.section.group
 
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        if not self.evidence.takes_one_line or self._order is not None:
+            return super().headline
+        how = "exact" if self.guarantee == "exact" else f"{self._interval_label}{'s' * (len(self.groups) > 1)}"
+        return in_one_line(self.groups.tolist(), self.evidence.value, self.evidence.ends, how)
+
     def table(self) -> Table:
         """Tabulate all measures."""
         return self.section.table()
@@ -240,12 +192,54 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
         """
         return self.section.forest(truth, ax)
 
-    def _answer(self) -> list[str]:
-        return [*super()._answer(), *self.section.lines()]
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
+        """Return posterior draws of every measure, by its name, as an ArviZ object.
 
-    @property
-    def _measured_items(self) -> Int[np.ndarray, " G"]:
-        return self.section.measured_items
+        The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,
+        kind="stats")`` leaves them out.
+
+        Of weighted draws, design ``"adaptive"`` alone has a model, of labels, on which the estimate does not lean. Its
+        Dirichlet tree has learned the labelled items ([NH] section 4): ``probability``, P(label | block), by block and
+        label; ``theta``, the shares of the labels among items such as are asked for, which are not those of the pool;
+        and ``psi``, the share of every block given the label, among these. The group ``prior`` holds the same before
+        any label, ``observed_data`` the labels of every block.
+
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of a belief's model: `rate`, the rate of the event among items that are alike, and
+            `strength`; the first is called `cell_rate` where the measure itself is a `rate`.
+
+        Raises
+        ------
+        QuestionError
+            If the design has no model of labels.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"))
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> list(a.result().to_arviz()["posterior"].data_vars)
+        ['f1']
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"), design="adaptive")
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> a.result().to_arviz()["posterior"]["probability"].dims
+        ('chain', 'draw', 'block', 'true_label')
+        """
+        return self.evidence.to_arviz(self._variables, parameters, self._attributes())
+
+    def _variables(self) -> Variables:
+        """Return the measures as variables, with their dimensions."""
+        return self.evidence.variables() if self._order is None else self._order.variables()
+
+    def _answer(self) -> list[str]:
+        on_ranks = [] if self._order is None else self._said_of_the_best()
+        return [*self.evidence.lines(on_ranks), *self.section.lines()]
+
+    @cached_property
+    def _order(self) -> Order | None:
+        return order_of(self.question, self.evidence)
 
 
 RateResult = MetricResult[MeasureEvidenceT_co, JudgedRates]

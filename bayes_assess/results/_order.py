@@ -1,10 +1,9 @@
-"""Which of several groups, or systems, has the highest value of a measure, and how all pairs of them compare."""
+"""Several groups, or systems, in the order of one value of each: which is the best, and how all pairs compare."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,20 +14,80 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
 from bayes_assess.measures import LOSSES, combine
 from bayes_assess.questions import Metric
-from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results._in_words import in_one_line
+from bayes_assess.results._base import EvidenceT_co
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results._ranks import Ranks
+from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.kinds import MeasureEvidence
-
-MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=MeasureEvidence, covariant=True)
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ordered(Ranks[MeasureEvidenceT_co]):
+class Order(NamedTuple):
+    """A value of each of several groups, or systems, by which they are ordered.
+
+    Attributes
+    ----------
+    names : (G,)
+    by : str
+        What the groups are.
+    measure : str
+        Name of what the value is of.
+    value : (G,) floats
+    ends : (G, 2) floats
+        Intervals of the values.
+    joint : (S, G) floats
+        Draws by which to rank.
+    widest : float
+        The largest difference that is possible.
+    """
+
+    names: np.ndarray
+    by: str
+    measure: str
+    value: Float[np.ndarray, " G"]
+    ends: Float[np.ndarray, "G 2"]
+    joint: Float[np.ndarray, "S G"]
+    widest: float
+
+    @property
+    def low_is_best(self) -> bool:
+        """Whether the lowest value is the best, as of losses."""
+        return self.measure in LOSSES
+
+    def variables(self) -> Variables:
+        """Return the draws as a variable, by the name of the measure."""
+        by = f"{self.by}_group" if self.by in ("chain", "draw", "cell") else self.by  # dimensions of their own
+        return Variables({self.measure: self.joint}, {self.measure: [by]}, {by: self.names})
+
+    def differences(self, rope: float, level: float, exact: bool) -> PairDifferences:
+        """Compare all pairs, worse and better in the place of lower and higher."""
+        found = pair_differences(self.joint, float(rope), level, exact)
+        return found._replace(masses=found.masses[..., ::-1]) if self.low_is_best else found
+
+
+def order_of(question: Metric, evidence: MeasureEvidence) -> Order | None:
+    """Order groups, or systems, by one measure of each; None where outputs are something else."""
+    named_by = question.by or question.systems  # measures of several labels have names of their own
+    if not evidence.has_joint or not named_by:
+        return None
+    by = question.by or "system"
+    one, *more = combine(question.measure)
+    start, found = f"{one.name} ({by} ", evidence.groups.tolist()
+    alike = all(name.startswith(start) and name.endswith(")") for name in found)
+    if more or len(found) < 2 or not alike or (question.by and len(question.systems) > 1):
+        return None
+    names = np.array([name.removeprefix(start).removesuffix(")") for name in found])
+    return Order(names, by, one.name, evidence.value, evidence.ends, evidence.joint, widest_difference(evidence))
+
+
+def widest_difference(evidence: MeasureEvidence) -> float:
+    """Compute the largest difference of a measure that is possible."""
+    return float(np.ptp(cells_table(evidence.cells).ranges[0]))
+
+
+class Ordered(Ranks[EvidenceT_co]):
     """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
 
     The best is the one with the highest value, of losses such as ``"zero_one_loss"`` the lowest: of a rate, let the
@@ -44,12 +103,24 @@ class Ordered(Ranks[MeasureEvidenceT_co]):
     probability_best, probability_worst : (G,) floats
     """
 
-    question: Metric
+    if TYPE_CHECKING:
+
+        @cached_property
+        def _order(self) -> Order | None: ...
 
     @property
-    def cells(self) -> MetricCells:
-        """What labels are counted in."""
-        return self.evidence.cells
+    def _known_order(self) -> Order:
+        if self._order is None:
+            raise QuestionError(
+                f"{self.question.name} has no ranks: they are of one measure of several groups, by=..., or of several "
+                "systems, such as Rate(by='system')."
+            )
+        return self._order
+
+    @property
+    def ordered_names(self) -> np.ndarray:
+        """Names of the groups or systems, (G,)."""
+        return self._known_order.names
 
     def ranking(self) -> Table:
         """Tabulate the groups with their ranks, the best first.
@@ -63,24 +134,22 @@ class Ordered(Ranks[MeasureEvidenceT_co]):
         >>> a.result().ranking().columns
         ('group', 'estimate', 'lower', 'upper', 'rank', 'rank_lower', 'rank_upper', 'p_worst', 'p_best')
         """
-        ends, ranks = self._ends_of_all(), self.rank_interval
+        order, ranks = self._known_order, self.rank_interval
         columns = {
-            "group": self.ordered_names,
-            "estimate": np.atleast_1d(self.estimate),
-            "lower": ends[:, 0],
-            "upper": ends[:, 1],
+            "group": order.names,
+            "estimate": order.value,
+            "lower": order.ends[:, 0],
+            "upper": order.ends[:, 1],
             "rank": self.rank,
             "rank_lower": ranks[:, 0],
             "rank_upper": ranks[:, 1],
             "p_worst": self.probability_worst,
             "p_best": self.probability_best,
         }
-        order = np.lexsort((-self.rank, -self.probability_best))
+        rows = np.lexsort((-self.rank, -self.probability_best))
         formats = dict.fromkeys(("estimate", "lower", "upper", "p_worst", "p_best"), ".3f") | {"rank": ".1f"}
-        title = f"{self._measure_name} by {self._ordered_by}, {self._interval_label}s; rank 1 is worst"
-        return Table(
-            {name: np.asarray(column)[order] for name, column in columns.items()}, title=title, formats=formats
-        )
+        title = f"{order.measure} by {order.by}, {self._interval_label}s; rank 1 is worst"
+        return Table({name: column[rows] for name, column in columns.items()}, title=title, formats=formats)
 
     def pairs(self, rope: float = 0.05) -> Table:
         """Tabulate the differences of all pairs of groups, the surest verdicts first.
@@ -103,70 +172,16 @@ class Ordered(Ranks[MeasureEvidenceT_co]):
         -----  ------  ----------  -----  -----  -------  -------  --------  ---------------
         a      b            0.667  0.667  0.667    0.000    0.000     1.000  first is better
         """
-        return pairs_table(self.ordered_names, self._pairs(checked_rope(rope, below=self._widest)), self._pairs_title)
+        return self._pairs_table(checked_rope(rope, below=self._known_order.widest))
 
-    @cached_property
-    def ordered_names(self) -> np.ndarray:
-        """Names of the groups or systems, (G,)."""
-        if self._names_by is None:
-            raise QuestionError(
-                f"{self.question.name} has no ranks: they are of one measure of several groups, by=..., or of several "
-                "systems, such as Rate(by='system')."
-            )
-        return np.array(self._names_by)
-
-    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
-        """Compute the intervals of all values."""
-        return self.evidence.ends
-
-    def _in_one_line(self) -> str:
-        """Say the estimates of a few measures with their intervals in one sentence."""
-        plural = "s" * (len(self.groups) > 1)
-        how = "exact" if self.guarantee == "exact" else f"{self._interval_label}{plural}"
-        return in_one_line(self.groups.tolist(), np.atleast_1d(self.estimate), self._ends_of_all(), how)
-
-    @property
-    def _is_ordered(self) -> bool:
-        return self._names_by is not None
-
-    @cached_property
-    def _names_by(self) -> list[str] | None:
-        """Names of groups or systems, from those of the outputs; None where these are something else."""
-        named_by = self.question.by or self.question.systems  # measures of several labels have names of their own
-        if not self.evidence.has_joint or not named_by:
-            return None
-        one, *more = combine(self.question.measure)
-        start, found = f"{one.name} ({self._ordered_by} ", self.groups.tolist()
-        alike = all(name.startswith(start) and name.endswith(")") for name in found)
-        if more or len(found) < 2 or not alike or (self.question.by and len(self.question.systems) > 1):
-            return None
-        return [name.removeprefix(start).removesuffix(")") for name in found]
-
-    @property
-    def _ordered_by(self) -> str:
-        return self.question.by or "system"
-
-    @property
-    def _widest(self) -> float:
-        """The largest difference that is possible."""
-        return float(np.ptp(cells_table(self.cells).ranges[0]))
-
-    @property
-    def _measure_name(self) -> str:
-        return combine(self.question.measure)[0].name
-
-    @property
-    def _pairs_title(self) -> str:
-        return f"Differences of {self._measure_name}, {self._interval_label}s"
+    def _pairs_table(self, rope: float) -> Table:
+        order = self._known_order
+        found = order.differences(rope, self.level, self.guarantee == "exact")
+        return pairs_table(order.names, found, f"Differences of {order.measure}, {self._interval_label}s")
 
     def _draw_ranks(self) -> Int[np.ndarray, "S G"]:
-        assert len(self.ordered_names) == self.evidence.joint.shape[1]
-        return random_ranks(-self.evidence.joint if self._measure_name in LOSSES else self.evidence.joint, self.seed)
-
-    def _pairs(self, rope: float) -> PairDifferences:
-        """Compare all pairs, worse and better in the place of lower and higher."""
-        found = pair_differences(self.evidence.joint, float(rope), self.level, self.guarantee == "exact")
-        return found._replace(masses=found.masses[..., ::-1]) if self._measure_name in LOSSES else found
+        order = self._known_order
+        return random_ranks(-order.joint if order.low_is_best else order.joint, self.seed)
 
     def _said_of_the_best(self) -> list[str]:
         """Name the group that is the best, or those of which one is."""
