@@ -76,7 +76,7 @@ def intervals(result: Any, truth: np.ndarray, full: Any) -> dict[str, Said]:
         if name == "overall" and hasattr(type(full), name) and np.ndim(result.estimate) == 1:
             estimate, ends = result.overall
             add(name, estimate, ends, full.overall[0])
-        elif name != "overall" and hasattr(type(full), f"{name}_interval"):
+        elif name != "overall" and hasattr(full, f"{name}_interval"):
             known = _of_items(result, getattr(full, name))
             if name == "accuracy":  # of bins, of which some have no items
                 known = np.where(np.reshape(result.cells.sizes, known.shape) > 0, known, np.nan)

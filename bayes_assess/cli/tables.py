@@ -18,7 +18,7 @@ from bayes_assess.results import (
     CompareResult,
     ConfusionResult,
     CurveResult,
-    GroupwiseResult,
+    GroupResult,
     MetricResult,
     PairsResult,
     RankedAnswer,
@@ -37,7 +37,7 @@ def narrow(result: Result | RankedAnswer) -> list[Table]:
 
 
 @narrow.register
-def _(result: GroupwiseResult) -> list[Table]:
+def _(result: GroupResult) -> list[Table]:
     full = result.table()
     return [_groups(full, result.sought_column) if "rank" in full.columns else _bins(full)]
 

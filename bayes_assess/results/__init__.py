@@ -33,7 +33,6 @@ from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.belief_precision_curve import FirstItems
 from bayes_assess.results.best import BestResult as BestResult
-from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult
@@ -48,15 +47,16 @@ from bayes_assess.results.evidence.numbers import WeightedNumbers
 from bayes_assess.results.evidence.told import Told
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
+from bayes_assess.results.groups import CalibrationResult as CalibrationResult
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
-from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
 from bayes_assess.results.groups import RecallResult as RecallResult
 from bayes_assess.results.metric import MeanResult as MeanResult
 from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import ProxyResult as ProxyResult
 from bayes_assess.results.metric import RateResult as RateResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
+from bayes_assess.results.sections.calibration import CalibrationErrors as CalibrationErrors
 from bayes_assess.results.sections.compared import SameItems as SameItems
 from bayes_assess.results.sections.compared import Sides as Sides
 from bayes_assess.results.sections.compared import TwoAccuracies as TwoAccuracies
@@ -95,8 +95,8 @@ _RESULTS: dict[type[Question], tuple[type, ...]] = {
     GroupRecall: (GroupResult, Recalls),
     MostCostly: (GroupResult, Costs),
     ConfusionMatrix: (ConfusionResult,),
-    Calibration: (CalibrationResult,),
-    LeastCalibrated: (CalibrationResult,),
+    Calibration: (GroupResult, CalibrationErrors),
+    LeastCalibrated: (GroupResult, CalibrationErrors),
     TwoGroups: (CompareResult, TwoAccuracies),
     TwoCalibrations: (CompareResult, TwoCalibrationErrors),
     TwoSystems: (CompareResult, SameItems),

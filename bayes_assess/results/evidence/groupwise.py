@@ -87,6 +87,11 @@ class Groupwise(Told):
         return values.reshape(len(self.groups), -1).sum(-1)
 
     @property
+    def by(self) -> str:
+        """What the groups are."""
+        return self.cells.parts[0].description
+
+    @property
     def size(self) -> Int[np.ndarray, " G"]:
         """Items of every group, (G,)."""
         return self.by_group(self.cells.sizes)

@@ -18,9 +18,9 @@ from bayes_assess.questions import GroupAccuracy, GroupPair, MeasureComparison, 
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import accuracies_compared, measure_in_words, title_of, values_compared
-from bayes_assess.results.calibration import CalibrationResult
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
+from bayes_assess.results.sections.calibration import CalibrationErrors
 from bayes_assess.results.sections.measures import Measures
 
 if TYPE_CHECKING:
@@ -230,10 +230,10 @@ class TwoCalibrationErrors(_BothGroups):
 
     def _columns(self) -> dict[str, np.ndarray]:
         question = self.question.each(self.evidence.cells)
-        found = CalibrationResult(question, replace(self.evidence, question=question))
-        low, high = found.interval.T
-        columns = {"group": found.groups, "items": found.size, "labelled": found.labelled}
-        return columns | {"ece": found.estimate, "lower": low, "upper": high}
+        known = replace(self.evidence, question=question)
+        low, high = CalibrationErrors(question, known).interval.T
+        columns = {"group": known.groups, "items": known.size, "labelled": known.labelled}
+        return columns | {"ece": known.estimate, "lower": low, "upper": high}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,7 +22,6 @@ from bayes_assess.results._order import Order, order_of
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
-from bayes_assess.results.groups import GroupResult
 from bayes_assess.results.sections.groups import Accuracies
 
 if TYPE_CHECKING:
@@ -138,10 +137,10 @@ class AllAccuracies(AllSides):
     def order(self) -> Order:
         """Accuracies of groups with items."""
         question = GroupAccuracy(self.question.by, target=self.question.target)
-        evidence = replace(self.evidence, question=question)
-        groups, filled = GroupResult(question, evidence, Accuracies(question, evidence)), self._filled
-        value, ends, draws = groups.estimate[filled], groups.interval[filled], groups.draws[:, filled]
-        return Order(groups.groups[filled], groups.by, question.quantity, value, ends, draws, widest=1.0)
+        known, filled = replace(self.evidence, question=question), self._filled
+        section = Accuracies(question, known)
+        values = known.estimate[filled], section.interval[filled], section.draws[:, filled]
+        return Order(known.groups[filled], known.by, question.quantity, *values, widest=1.0)
 
     def compared_by(self, rope: float) -> PairDifferences:
         """Compare groups with items, row less column."""
