@@ -98,6 +98,18 @@ class Stopwatch:
         Engine.collect = timed
 
 
+def warm_up() -> None:
+    """Import what is imported when it is first used, which `bench_cold.py` measures."""
+    import duckdb
+
+    import bayes_assess as ba
+
+    table = duckdb.sql("SELECT range AS id, range / 1000 AS score, range % 2 AS site FROM range(1000)")
+    pool = ba.scan_pool(table, id="id", scores="score", groups=["site"])
+    a = ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0)
+    a.tell(a.ask(1).ids, [1])
+
+
 def session(pool_of: Callable[[], Any], check: Callable[[Any], Any] | None) -> dict[str, Any]:
     """Measure a pool, its cells, the first items, and the next ones, whose labels are those of a coin."""
     import bayes_assess as ba
@@ -144,6 +156,7 @@ def measured(engine: str, address: str, n_rows: int) -> dict[str, Any]:
     import bayes_assess as ba
     from bayes_assess.pool.scan.reading import _check_ids
 
+    warm_up()
     columns: dict[str, Any] = {"id": "id", "scores": "score", "groups": ["site"]}
     if engine == "memory":
         import pyarrow.parquet as pq

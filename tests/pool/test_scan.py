@@ -1,17 +1,21 @@
 import hashlib
+import itertools
 import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
 from pyarrow import parquet
+from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.pool.groups import cross
-from bayes_assess.pool.scan.order import P, order_keys, word
+from bayes_assess.pool.scan.kinds import BIN, Layout, bins_of, is_bad, with_kinds
+from bayes_assess.pool.scan.order import P, first_word, order_keys, second_word
 
 M = 20_000
 RNG = np.random.default_rng(5)
@@ -52,10 +56,12 @@ def in_order(source, n_cells):
     return [source.ids_of(source.take(np.full(40, k), np.arange(40))).tolist() for k in np.flatnonzero(sizes)]
 
 
-def test_cubes_permute_numbers_below_the_prime_and_spread_consecutive_ids_evenly():
+@pytest.mark.parametrize("word", [first_word, second_word])
+def test_words_spread_consecutive_ids_evenly(word):
     keys = order_keys(3)
     first = word(np.arange(400_000), keys[0])
-    assert len(np.unique(first)) == len(first)
+    if word is second_word:  # cubes permute numbers below the prime
+        assert len(np.unique(first)) == len(first)
     counts = np.bincount(first * 1000 // P, minlength=1000)
     assert ((counts - 400) ** 2 / 400).sum() < 999 + 5 * np.sqrt(2 * 999)  # chi-square, five standard deviations
     # Ranks of neighbours are as good as independent: their correlation is within five standard errors of 0.
@@ -63,6 +69,46 @@ def test_cubes_permute_numbers_below_the_prime_and_spread_consecutive_ids_evenly
     for lag in (1, 2, 10):
         assert abs(np.corrcoef(rank[:-lag], rank[lag:])[0, 1]) < 5 / np.sqrt(len(rank))
     assert not np.array_equal(first, word(np.arange(400_000), keys[1]))
+
+
+@pytest.mark.parametrize("has", [[0, 1, 2, 3, 4], [0, 3, 6, 9, 12, 15, 18], list(range(10))])
+def test_what_comes_first_has_the_law_of_a_draw_without_replacement(has):
+    """Of ids in a row, which would know of one another if a cube were all."""
+    n_ids, n, n_seeds = 20, 5, 10_000
+    keys = np.random.default_rng(0).integers(0, P, (n_seeds, 4))
+    first = [np.argpartition(first_word(np.arange(n_ids), own), n)[:n] for own in keys]
+    counts = np.bincount(np.isin(first, has).sum(axis=1), minlength=n + 1)
+    expected = n_seeds * stats.hypergeom(n_ids, len(has), n).pmf(np.arange(n + 1))
+    rare = expected < 5
+    kept = np.append(counts[~rare], counts[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    distance = sum((kept[0] - kept[1]) ** 2 / np.maximum(kept[1], 1e-9))
+    assert distance < stats.chi2(np.count_nonzero(kept[1]) - 1).isf(1e-4)
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("of", ["scores", "confidence"])
+def test_bins_hold_their_lower_edges_in_the_order_of_scores_on_every_engine(of, single):
+    small = np.exp(np.arange(np.log(2.0**-26), np.log(0.5), 0.005))
+    scores = np.concatenate([np.linspace(0, 1, 1201), np.exp2(-np.arange(1, 40.0)), small, 1 - small])
+    scores = np.unique(scores.astype(np.float32).astype(float) if single else scores)
+    frame = pl.DataFrame({"score": scores}).cast(pl.Float32 if single else pl.Float64)
+    layout = Layout(id=None, single=single, **({"scores": "score"} if of == "scores" else {"confidence": "score"}))
+    numbers = []
+    for table in (frame.lazy(), duckdb.from_arrow(frame.to_arrow())):
+        kinds = with_kinds(nw.from_native(table), layout).select("score", BIN).sort("score").collect()
+        numbers.append(kinds[BIN].to_numpy())
+        assert kinds["score"].to_numpy().astype(float).tolist() == scores.tolist()
+    assert numbers[0].tolist() == numbers[1].tolist()
+    assert (np.diff(numbers[0]) >= 0).all()
+    assert not is_bad(layout, numbers[0]).any()
+    down = np.floor(scores * 2**30) / 2**30
+    confidence = np.maximum(down, 1 - down) if of == "scores" else down
+    slack = 2.0**-25 if single else 2.0**-30
+    wanted = np.minimum(np.floor((confidence + slack) * layout.n_bins), layout.n_bins - 1)
+    assert bins_of(layout, numbers[0]).tolist() == wanted.tolist()
+    # Rare events: four edges or more in every factor e of small scores.
+    parts = np.searchsorted(scores, np.exp(np.arange(np.log(2.0**-26), np.log(0.5), 1.0)))
+    assert min(len(np.unique(numbers[0][a : b + 1])) for a, b in itertools.pairwise(parts)) > 4
 
 
 def test_ids_of_64_bits_of_any_sign_are_told_apart():
@@ -74,7 +120,7 @@ def test_ids_of_64_bits_of_any_sign_are_told_apart():
             np.int64(2**63 - 1) - np.arange(1000),
         ]
     )
-    found = word(ids, order_keys(0)[0])
+    found = second_word(ids, order_keys(0)[0])
     assert len(np.unique(found)) > 0.999 * len(ids)
     frame = pl.DataFrame({"id": ids, "answer": 0})
     connection = duckdb.connect()
@@ -82,7 +128,7 @@ def test_ids_of_64_bits_of_any_sign_are_told_apart():
         pool = ba.scan_pool(source, id="id", predictions="answer", classes=[0, 1])
         source = ba.cells(pool, seed=0).source
         first = source.ids_of(source.take(np.zeros(30, int), np.arange(30)))
-        assert first.tolist() == ids[np.argsort(word(ids, order_keys(0)[0]), kind="stable")][:30].tolist()
+        assert first.tolist() == ids[np.argsort(first_word(ids, order_keys(0)[0]), kind="stable")][:30].tolist()
 
 
 WIDE = {
@@ -106,7 +152,7 @@ def test_engines_and_numpy_put_the_same_items_first_and_give_one_fingerprint(tmp
     hashed = FRAME["id"].to_numpy()
     if key == "name":
         hashed = np.array([int(hashlib.md5(name.encode()).hexdigest()[:15], 16) for name in FRAME["name"].to_list()])
-    words = word(hashed, keys[0]), word(hashed, keys[1])
+    words = first_word(hashed, keys[0]), second_word(hashed, keys[1])
     site = FRAME["site"].to_numpy()
     prints = set()
     for engine, source in sources(tmp_path).items():

@@ -29,14 +29,14 @@ from bayes_assess.pool.scan.kinds import (
     is_nan,
     with_kinds,
 )
-from bayes_assess.pool.scan.order import order_keys, with_word
+from bayes_assess.pool.scan.order import order_keys, with_square
 
 if TYPE_CHECKING:
     import narwhals as nw
 
 
 _WORD = "__word"  # a column that is computed
-_CHECKSUM = order_keys(0, "checksum of a table")[0][:1]  # one round suffices for a sum
+_CHECKSUM = int(order_keys(0, "checksum of a table")[0, 0])
 MOST_KINDS = 500_000
 MOST_ROWS = 2**33  # sums of 30-bit numbers stay in 64 bits
 
@@ -64,7 +64,7 @@ class Kinds:
 
     def fingerprint(self) -> str:
         """Return a hash of the kinds, and of which rows are of which kind, in whatever order the table has them."""
-        state = hashlib.sha256(b"bayes_assess table 2")
+        state = hashlib.sha256(b"bayes_assess table 3")
         for name, values in self.keys.items():
             state.update(f"\n{name}\n".encode() + "\x1f".join(map(str, values.tolist())).encode())
         for numbers in (self.size, self.sums, *([] if self.score is None else [self.score])):
@@ -91,7 +91,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     by = layout.keys
 
     def counted(frame: nw.LazyFrame) -> nw.LazyFrame:
-        frame = with_word(with_kinds(frame, layout), KEY, _CHECKSUM, _WORD)
+        frame = with_square(with_kinds(frame, layout), KEY, _CHECKSUM, _WORD)
         if parts and not has_units(frame, layout):
             frame = frame.with_columns(*((nw.col(p) * UNITS).floor().cast(nw.Int64).alias(f"{p}_u") for p in parts))
         return (frame.group_by(*by).agg(*sums) if by else frame.select(*sums)).head(MOST_KINDS + 1)

@@ -2,9 +2,10 @@
 
 A score s in [0, 1] has the confidence c = max(s, 1 - s), or is one, c = s; s is rounded down to whole multiples of
 2^-30. A bin is an interval of c between multiples of 1 / n, which hold their lower edge, cut finer where
-t = min(c, 1 - c) is small: by multiples of 1 / 256 of t^(1/8), up to 152 / 256, where t is about 1 / 65. So rare events
-are told apart by the odds of their scores. Every step, three square roots among them, is exact or rounded as IEEE 754
-says, and sums are of whole numbers (s in units of 2^-30), so that every engine finds the same kinds.
+t = min(c, 1 - c) is small: by multiples of 1 / 128 of t / (t + 2^-11) and of t / (t + 2^-22). So rare events are told
+apart by the odds of their scores: with 1,200 bins four edges or more fall into every factor e of t from 2^-26 to 1 / 2.
+Every step is exact or rounded as IEEE 754 says, and sums are of whole numbers (s in units of 2^-30), so that every
+engine finds the same kinds.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 KEY, BIN, SCORE, TOP = "__key", "__bin", "__score", "__top"  # columns that are computed
 BAD = "__bad"
 UNITS = 2.0**30
-_FINE, _COARSE, _SPAN = 256, 152, 512  # parts of t^(1/8); that of larger t; numbers per multiple of 1 / n
-_LARGE = (_COARSE / _FINE) ** 8
+_PARTS, _SPAN = 128, 512  # of each ratio; numbers per multiple of 1 / n, more than parts of both
+_SCALES = 2.0**-11, 2.0**-22
 TOLERANCE = 1e-3  # of sums of probabilities
 _SINGLE, _DOUBLE = 2.0**-25, 2.0**-30  # what a score may be below an edge of a bin and be in it
 
@@ -133,7 +134,7 @@ def has_units(frame: nw.LazyFrame, layout: Layout) -> bool:
 
 
 def _in_sql(relation: duckdb.DuckDBPyRelation, layout: Layout) -> duckdb.DuckDBPyRelation:
-    """Do what `_with_bins` does in DuckDB's SQL, of a single score, where Narwhals takes every root several times."""
+    """Do what `_with_bins` does in DuckDB's SQL, of one score, where Narwhals computes every step several times."""
     score, (part,) = f"{SCORE}_0", layout.numbers
     given = f"{quoted(part)}::DOUBLE"
     # What is missing is no number between others, and NaN is greater than all of them; statistics of files forget it.
@@ -142,23 +143,24 @@ def _in_sql(relation: duckdb.DuckDBPyRelation, layout: Layout) -> duckdb.DuckDBP
     relation = relation.project(
         f"*, {score} AS {SCORE}, {score} < 0 AS {BAD}, floor({score} * {UNITS!r}::DOUBLE) AS __units"
     )
-    down = f"__units / {UNITS!r}::DOUBLE"
-    if signed := isinstance(layout.scores, str):
-        c, t = f"CASE WHEN {SCORE} >= 0.5::DOUBLE THEN {down} ELSE 1 - {down} END", "abs(1 - __c)"
-    else:
-        c, t = down, "least(abs(__c), abs(1 - __c))"
-    relation = relation.project(f"*, __units::BIGINT AS {score}_u, {c} AS __c").project(f"*, {t} AS __t")
-    root = f"floor(sqrt(sqrt(sqrt(__t))) * {_FINE})"
-    edge = _SINGLE if layout.single else _DOUBLE
+    relation = relation.project(f"*, __units::BIGINT AS {score}_u, {UNITS / 2!r}::DOUBLE AS __half")
+    signed = isinstance(layout.scores, str)
+    # Of P(positive) c - 1/2 is what the score is off 1/2; all in units.
+    c = "abs(__units - __half) + __half" if signed else "__units"
+    relation = relation.project(f"*, {c} AS __c")
+    t = f"{UNITS!r}::DOUBLE - __c"
+    relation = relation.project(f"*, {t if signed else f'least(abs(__c), abs({t}))'} AS __t")
+    edge = (_SINGLE if layout.single else _DOUBLE) * UNITS
+    parts = [f"floor(__t * {_PARTS} / (__t + {scale * UNITS!r}::DOUBLE))" for scale in _SCALES]
     relation = relation.project(
-        f"*, floor((__c + {edge!r}::DOUBLE) * {layout.n_bins}) AS __b, "
-        f"CASE WHEN __t >= {_LARGE!r}::DOUBLE THEN {_COARSE} ELSE {root} END AS __sub"
+        f"*, floor((__c + {edge!r}::DOUBLE) * {layout.n_bins / UNITS!r}::DOUBLE) * {_SPAN} AS __b, "
+        f"{' + '.join(parts)} AS __sub"
     )
-    relation = relation.project(f"*, __b * {_SPAN} + ({2 * _COARSE} - __sub) AS __number")
-    if signed:
-        number = f"CASE WHEN {SCORE} >= 0.5::DOUBLE THEN __number ELSE -1 - __number END"
-    else:
-        number = f"CASE WHEN __c < 0.5::DOUBLE THEN __b * {_SPAN} + __sub ELSE __number END"
+    down = f"__b + {_SPAN - 1} - __sub"
+    # A product, as DuckDB goes through the branches of CASE one by one.
+    number = f"({down}) * (2 * ({SCORE} >= 0.5::DOUBLE)::DOUBLE - 1)"
+    if not signed:
+        number = f"CASE WHEN __c < __half THEN __b + __sub ELSE {down} END"
     return relation.project(f"*, ({number})::BIGINT AS {BIN}")
 
 
@@ -182,7 +184,7 @@ def _of_several(frame: nw.LazyFrame, layout: Layout, names: list[str]) -> nw.Laz
 
 
 def _with_bins(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
-    """Add the number of the bin of the score: b 512 + 304 - sub, and -1 minus that for P(positive) below 0.5.
+    """Add the number of the bin of the score: b 512 + 511 - sub, and minus that for P(positive) below 0.5.
 
     Scores that are no probabilities are -1 here, and get numbers that `is_bad` knows.
     """
@@ -193,15 +195,15 @@ def _with_bins(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
     frame = frame.with_columns(((s * UNITS).floor() / UNITS).alias("__c"))
     if signed:
         frame = frame.with_columns(nw.when(s >= 0.5).then(c).otherwise(1 - c).alias("__c"))
-        frame = frame.with_columns((1 - c).abs().alias("__t"))
+        frame = frame.with_columns((1 - c).alias("__t"))
     else:
         frame = frame.with_columns(nw.min_horizontal(c.abs(), (1 - c).abs()).alias("__t"))
-    root = nw.when(t >= _LARGE).then(nw.lit(_COARSE)).otherwise((t.sqrt().sqrt().sqrt() * _FINE).floor())
     edge = _SINGLE if layout.single else _DOUBLE
-    frame = frame.with_columns(((c + edge) * layout.n_bins).floor().alias("__b"), root.alias("__sub"))
-    frame = frame.with_columns((b * _SPAN + (2 * _COARSE - sub)).alias("__number"))
+    first, second = ((t * _PARTS / (t + scale)).floor() for scale in _SCALES)
+    frame = frame.with_columns(((c + edge) * layout.n_bins).floor().alias("__b"), (first + second).alias("__sub"))
+    frame = frame.with_columns((b * _SPAN + (_SPAN - 1 - sub)).alias("__number"))
     if signed:
-        number = nw.when(s >= 0.5).then(number).otherwise(-1 - number)
+        number = nw.when(s >= 0.5).then(number).otherwise(-number)
     else:
         number = nw.when(c < 0.5).then(b * _SPAN + sub).otherwise(number)
     return frame.with_columns(number.cast(nw.Int64).alias(BIN))
@@ -209,11 +211,11 @@ def _with_bins(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
 
 def bins_of(layout: Layout, numbers: Int[np.ndarray, " R"]) -> Int[np.ndarray, " R"]:
     """Return the bins of width 1 / n of numbers that `_with_bins` made."""
-    return np.minimum(np.where(numbers < 0, -1 - numbers, numbers) // _SPAN, layout.n_bins - 1)
+    return np.minimum(np.abs(numbers) // _SPAN, layout.n_bins - 1)
 
 
 def is_bad(layout: Layout, numbers: np.ndarray) -> np.ndarray:
     """Whether numbers of bins are of scores that are no probabilities."""
     if isinstance(layout.scores, str):
-        return -1 - numbers >= 2 * layout.n_bins * _SPAN  # of a confidence of 2
+        return -numbers >= 2 * layout.n_bins * _SPAN  # of a confidence of 2
     return numbers < 0

@@ -11,7 +11,7 @@ from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import EngineError, PartitionError
 from bayes_assess.pool.scan.kinds import KEY, with_kinds
-from bayes_assess.pool.scan.order import P, order_keys, with_word, word
+from bayes_assess.pool.scan.order import P, order_keys, second_word, with_first_word
 from bayes_assess.pool.scan.rows import TableRows
 
 _AT_ONCE = 20_000  # rows that are fetched ahead, of all cells together
@@ -159,7 +159,7 @@ class TableSource:
         own = {f"__key_{i}": values[kinds] for i, values in enumerate(rows.kinds.keys.values())}
 
         def between(frame: nw.LazyFrame) -> nw.LazyFrame:
-            frame = with_word(frame, KEY, self._keys[0], _WORD)
+            frame = with_first_word(frame, KEY, self._keys[0], _WORD)
             # Most rows are beyond all windows, unless a small cell is wanted as a whole.
             frame = frame.filter((nw.col(_WORD) >= int(start.min())) & (nw.col(_WORD) < int(stop.max())))
             frame = with_kinds(frame, rows.layout)
@@ -177,7 +177,7 @@ class TableSource:
     def _keep(self, cells: np.ndarray, stop: np.ndarray, found: dict[str, np.ndarray]) -> None:
         """Append rows to the orders of their cells."""
         cell = self._codes[found["__kind"].astype(np.int64)]
-        second = word(found[KEY].astype(np.int64), self._keys[1])
+        second = second_word(found[KEY].astype(np.int64), self._keys[1])
         order = np.lexsort((found["__id"], second, found[_WORD], cell))
         found, cell = {name: values[order] for name, values in found.items()}, cell[order]
         n_new = np.bincount(cell, minlength=len(self._sizes))
