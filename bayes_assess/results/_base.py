@@ -78,7 +78,7 @@ class Result(Answer, Generic[EvidenceT_co]):
         return self.evidence.estimate
 
     @cached_property
-    def interval(self) -> Any:
+    def interval(self) -> Float[np.ndarray, "..."]:
         """Interval of what is asked, by `guarantee`; it holds the estimate."""
         return self.evidence.interval(lambda: self.draws)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class CompareResult(Result[ComparedT_co], Generic[ComparedT_co, SidesT_co]):
         return self.section.comparatives
 
     @cached_property
-    def estimate(self) -> Any:
+    def estimate(self) -> float:
         """The difference, first less second."""
         return self.section.estimate
 

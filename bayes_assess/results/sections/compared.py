@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -280,7 +280,7 @@ class TwoMeasures(Measures, Sides):
         return self.question.masses(self.evidence.quantiles_of_first)
 
     @property
-    def estimate(self) -> Any:
+    def estimate(self) -> float:
         """Posterior median of the difference, or an estimate from weighted draws."""
         return self.evidence.estimate
 
