@@ -12,7 +12,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, MeasurePairs, TwoSystems
-from bayes_assess.results._base import Result
+from bayes_assess.results._of_section import OfSection
 from bayes_assess.results._order import Order, Ordered
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import Evidence
@@ -31,7 +31,7 @@ else:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(Result[ComparedT_co], Generic[ComparedT_co, SidesT_co]):
+class CompareResult(OfSection[ComparedT_co, SidesT_co], Generic[ComparedT_co, SidesT_co]):
     """The difference D of two accuracies, calibration errors or measures, first less second, and the verdict on it.
 
     Attributes
@@ -64,9 +64,8 @@ class CompareResult(Result[ComparedT_co], Generic[ComparedT_co, SidesT_co]):
     """
 
     question: GroupPair | TwoSystems | MeasureComparison
-    section: SidesT_co
 
-    _of_parts: ClassVar[frozenset[str]] = Result._of_parts | {"share_differing"}
+    _of_parts: ClassVar[frozenset[str]] = OfSection._of_parts | {"share_differing"}
 
     @property
     def share_differing(self: CompareResult[Groupwise, SameItems]) -> float:
@@ -82,11 +81,6 @@ class CompareResult(Result[ComparedT_co], Generic[ComparedT_co, SidesT_co]):
     def comparatives(self) -> tuple[str, str]:
         """What the first side is if it is below, and if it is above."""
         return self.section.comparatives
-
-    @cached_property
-    def estimate(self) -> float:
-        """The difference, first less second."""
-        return self.section.estimate
 
     @property
     def masses(self) -> Float[np.ndarray, " 3"]:
@@ -123,7 +117,7 @@ class CompareResult(Result[ComparedT_co], Generic[ComparedT_co, SidesT_co]):
 
         Of weighted draws, which have no posterior, that is the estimate with its interval.
         """
-        return self.section.plot(lambda: self.draws, self.interval, truth, ax)
+        return self.section.plot(truth, ax)
 
     def to_arviz(self, *, parameters: bool = False) -> ArvizData:
         """Return posterior and prior draws of the difference, and the counts, as an ArviZ object.
@@ -133,13 +127,10 @@ class CompareResult(Result[ComparedT_co], Generic[ComparedT_co, SidesT_co]):
         parameters : bool
             Whether to add those of a belief's model, where measures are compared; see `MetricResult.to_arviz`.
         """
-        return self.section.to_arviz(lambda: self.draws, parameters, self._attributes())
+        return self.section.to_arviz(parameters, self._attributes())
 
     def _answer(self) -> list[str]:
-        return [self.verdict, *self.section.answer(self.interval)]
-
-    def _of_the_prior(self) -> str | None:
-        return self.section.of_the_prior()
+        return [self.verdict, *self.section.answer()]
 
 
 TwoGroupsResult = CompareResult[Groupwise, TwoAccuracies]
@@ -148,7 +139,7 @@ TwoSystemsResult = CompareResult[Groupwise, SameItems]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairsResult(Ordered[ComparedT_co], Generic[ComparedT_co, AllSidesT_co]):
+class PairsResult(OfSection[ComparedT_co, AllSidesT_co], Ordered[ComparedT_co], Generic[ComparedT_co, AllSidesT_co]):
     """All pairs of groups compared by their accuracies or by another measure, such as systems by rates of good answers.
 
     Attributes
@@ -183,24 +174,13 @@ class PairsResult(Ordered[ComparedT_co], Generic[ComparedT_co, AllSidesT_co]):
     """
 
     question: AllPairs | MeasurePairs
-    section: AllSidesT_co
 
-    _of_parts: ClassVar[frozenset[str]] = Ordered._of_parts | {"size"}
+    _of_parts: ClassVar[frozenset[str]] = OfSection._of_parts | {"size"}
 
     @property
     def size(self: PairsResult[Groupwise]) -> Int[np.ndarray, " G"]:
         """Items of every group, (G,)."""
         return self.evidence.size
-
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "..."]:
-        """Intervals of what is asked."""
-        return self.section.interval
-
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S ..."]:
-        """Posterior draws of all differences of accuracies, (S, G, G), or of the other measure, (S, G)."""
-        return self.section.draws
 
     @property
     def difference(self) -> Float[np.ndarray, "G G"]:
@@ -249,6 +229,3 @@ class PairsResult(Ordered[ComparedT_co], Generic[ComparedT_co, AllSidesT_co]):
 
     def _answer(self) -> list[str]:
         return self.section.answer(self._said_of_the_best)
-
-    def _of_the_prior(self) -> str | None:
-        return self.section.of_the_prior()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results import plots
 from bayes_assess.results._answer import Shares
+from bayes_assess.results._of_section import OfSection
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.sections.calibration import CalibrationErrors
@@ -35,7 +35,7 @@ else:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupResult(Ranks[Groupwise], Generic[SectionT_co]):
+class GroupResult(OfSection[Groupwise, SectionT_co], Ranks[Groupwise], Generic[SectionT_co]):
     """Accuracy, recall, cost or calibration error of every group: estimates, intervals, ranks (1 is the worst).
 
     Attributes
@@ -74,9 +74,7 @@ class GroupResult(Ranks[Groupwise], Generic[SectionT_co]):
     ([1.0, 0.0], 'exact')
     """
 
-    section: SectionT_co
-
-    _of_parts: ClassVar[frozenset[str]] = Ranks._of_parts | {
+    _of_parts: ClassVar[frozenset[str]] = OfSection._of_parts | {
         *"successes positives bins confidence accuracy accuracy_interval gap probability_overconfident plug_in".split(),
         *"maximum_error maximum_error_interval group_accuracy group_accuracy_interval bins_table".split(),
     }
@@ -178,16 +176,6 @@ class GroupResult(Ranks[Groupwise], Generic[SectionT_co]):
         filled = self.size > 0
         draws = np.asarray(self.draws)[:, filled]
         return random_ranks(draws if self.question.low_is_worst else -draws, self.seed)
-
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "... 2"]:
-        """Equal-tailed credible intervals."""
-        return self.section.interval
-
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S ..."]:
-        """Posterior draws of every group, (S, G); 10,000 of them unless there are very many groups."""
-        return self.section.draws
 
     @property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
@@ -368,9 +356,6 @@ class GroupResult(Ranks[Groupwise], Generic[SectionT_co]):
         out = np.zeros(len(self.groups), values.dtype)
         out[self.size > 0] = values
         return out
-
-    def _of_the_prior(self) -> str | None:
-        return self.section.of_the_prior()
 
     def _if_skipped(self) -> list[str]:
         return self.section.if_skipped()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -19,9 +18,10 @@ from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import accuracies_compared, measure_in_words, title_of, values_compared
 from bayes_assess.results.evidence.groupwise import Groupwise
-from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
+from bayes_assess.results.evidence.kinds import MeasureEvidence
 from bayes_assess.results.sections.calibration import CalibrationErrors
 from bayes_assess.results.sections.measures import Measures
+from bayes_assess.results.sections.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,11 +30,10 @@ _POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sides(ABC):
+class Sides(Section):
     """The two sides of a comparison, and the difference of the first less the second."""
 
     question: GroupPair | TwoSystems | MeasureComparison
-    evidence: Evidence
 
     comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
 
@@ -44,11 +43,6 @@ class Sides(ABC):
         def masses(self) -> Float[np.ndarray, " 3"]:
             """Probabilities of D < -rope, |D| <= rope and D > rope."""
             ...
-
-    @property
-    @abstractmethod
-    def estimate(self) -> float:
-        """The difference."""
 
     @property
     def rope(self) -> str:
@@ -70,7 +64,7 @@ class Sides(ABC):
         """Say one of the three events in words."""
 
     @abstractmethod
-    def answer(self, interval: Float[np.ndarray, " 2"]) -> list[str]:
+    def answer(self) -> list[str]:
         """Say the difference, and what else there is to say, a sentence per line."""
 
     @abstractmethod
@@ -84,23 +78,17 @@ class Sides(ABC):
         columns = {f"{self.question.names()[0]} is": events, "probability": self.masses}
         return Table(columns, title=self.compared, formats={"probability": ".3f"})
 
-    def plot(
-        self,
-        draws: Callable[[], Float[np.ndarray, "S ..."]],
-        interval: Float[np.ndarray, " 2"],
-        truth: float | None,
-        ax: Axes | None,
-    ) -> Axes:
+    def plot(self, truth: float | None, ax: Axes | None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
         first, second = self.question.names()
         return plots.rope_density(
-            draws().ravel(),
+            self.draws.ravel(),
             float(self.question.rope),
             self.masses,
             first=first,
             second=second,
             estimate=float(self.estimate),
-            interval=interval,
+            interval=self.interval,
             interval_label=self.evidence.interval_label,
             truth=truth,
             title=f"{self.drawn}: {self.evidence._progress()}",
@@ -108,14 +96,8 @@ class Sides(ABC):
         )
 
     @abstractmethod
-    def to_arviz(
-        self, draws: Callable[[], Float[np.ndarray, "S ..."]], parameters: bool, attributes: dict[str, object]
-    ) -> ArvizData:
+    def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return what is known of the difference as an ArviZ object."""
-
-    def of_the_prior(self) -> str | None:
-        """Say that labels contradict the prior; None where there is nothing to say."""
-        return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,20 +125,18 @@ class _ByOutcomes(Sides):
         """Say one of the three events in words."""
         return accuracies_compared(*self.question.names(), eta, self.question.rope)
 
-    def answer(self, interval: Float[np.ndarray, " 2"]) -> list[str]:
+    def answer(self) -> list[str]:
         """Say the difference with its interval."""
-        low, high = interval
+        low, high = self.interval
         ends = f"{self.evidence.interval_label} [{low:+z.3f}, {high:+z.3f}]"
         return [f"{self.quantity} {self.estimate:+z.3f}, {ends}."]
 
-    def to_arviz(
-        self, draws: Callable[[], Float[np.ndarray, "S ..."]], parameters: bool, attributes: dict[str, object]
-    ) -> ArvizData:
+    def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws of the difference, and the counts."""
-        known, drawn = self.evidence, draws()
+        known = self.evidence
         return to_arviz(
-            {"difference": drawn},
-            prior={"difference": known.prior_draws(len(drawn))},
+            {"difference": self.draws},
+            prior={"difference": known.prior_draws(len(self.draws))},
             observed_data={"counts": known.counts},
             constant_data={"items": known.cells.sizes, "rope": float(self.question.rope)},
             dims={"counts": ["group", "outcome"], "items": ["group"]},
@@ -260,11 +240,11 @@ class SameItems(_ByOutcomes):
             title="Labels by whether the systems agree, and who is right",
         )
 
-    def answer(self, interval: Float[np.ndarray, " 2"]) -> list[str]:
+    def answer(self) -> list[str]:
         """Say the difference with its interval, and on how many items the systems differ."""
         n, all_items = int(self.evidence.cells.sizes[1]), self.evidence.cells.n_items
         differ = f"The systems differ on {n:,} of {all_items:,} items, the only ones worth a label."
-        return [*super().answer(interval), differ]
+        return [*super().answer(), differ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,11 +258,6 @@ class TwoMeasures(Measures, Sides):
     def masses(self) -> Float[np.ndarray, " 3"]:
         """Probabilities of D < -rope, |D| <= rope and D > rope."""
         return self.question.masses(self.evidence.quantiles_of_first)
-
-    @property
-    def estimate(self) -> float:
-        """Posterior median of the difference, or an estimate from weighted draws."""
-        return self.evidence.estimate
 
     @property
     def rope(self) -> str:
@@ -306,24 +281,16 @@ class TwoMeasures(Measures, Sides):
         """Say one of the three events in words."""
         return values_compared(self.question.measure_name, self.question.names(), eta, self.rope)
 
-    def answer(self, interval: Float[np.ndarray, " 2"]) -> list[str]:
+    def answer(self) -> list[str]:
         """Say the difference with its interval, and what these lean on."""
         return self.evidence.lines([])
 
-    def plot(
-        self,
-        draws: Callable[[], Float[np.ndarray, "S ..."]],
-        interval: Float[np.ndarray, " 2"],
-        truth: float | None,
-        ax: Axes | None,
-    ) -> Axes:
+    def plot(self, truth: float | None, ax: Axes | None) -> Axes:
         """Draw the posterior density of the difference, or where it has none, the estimate with its interval."""
         if not self.evidence.has_posterior:
             return self.forest(truth, ax)
-        return super().plot(draws, interval, truth, ax)
+        return super().plot(truth, ax)
 
-    def to_arviz(
-        self, draws: Callable[[], Float[np.ndarray, "S ..."]], parameters: bool, attributes: dict[str, object]
-    ) -> ArvizData:
+    def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return posterior draws of the difference, by its name; see `MetricResult.to_arviz`."""
         return self.evidence.to_arviz(self.evidence.variables, parameters, attributes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,35 +15,24 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.errors import QuestionError
-from bayes_assess.questions import Question
 from bayes_assess.results._learned import what_was_learned
 from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.sections.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupSection(ABC):
+class GroupSection(Section):
     """What a question adds to a table of groups."""
 
-    question: Question
     evidence: Groupwise
 
     @property
     def alone(self) -> bool:
         """Whether there is one group, all items, so that the answer is a number without ranks."""
         return False
-
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S G"]:
-        """Posterior draws of every group, (S, G)."""
-        return self.evidence.draws(self.evidence.n_draws)
-
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "G 2"]:
-        """Credible intervals, (G, 2)."""
-        return self.evidence.interval(lambda: self.draws)
 
     @cached_property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
@@ -90,10 +79,6 @@ class GroupSection(ABC):
     def lines(self) -> list[str]:
         """Say what else there is to say, a sentence per line."""
         return []
-
-    @abstractmethod
-    def of_the_prior(self) -> str | None:
-        """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
 
     def if_skipped(self) -> list[str]:
         """Say what the answer would be if all items set aside were of one kind, or of another."""

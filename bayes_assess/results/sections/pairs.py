@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,8 +21,9 @@ from bayes_assess.results._in_words import accuracies_compared
 from bayes_assess.results._order import Order, order_of
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results.evidence.groupwise import Groupwise
-from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
+from bayes_assess.results.evidence.kinds import MeasureEvidence
 from bayes_assess.results.sections.groups import Accuracies
+from bayes_assess.results.sections.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,11 +34,10 @@ _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AllSides(ABC):
+class AllSides(Section):
     """Several groups, or systems, of which every two are compared."""
 
     question: AllPairs | MeasurePairs
-    evidence: Evidence
 
     if TYPE_CHECKING:
 
@@ -66,16 +66,6 @@ class AllSides(ABC):
     def differences(self) -> tuple[Float[np.ndarray, "G G"], Float[np.ndarray, "G G 2"]]:
         """Differences of all groups, row less column, and their intervals."""
 
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S ..."]:
-        """Posterior draws of what is asked."""
-        return self.evidence.draws(self.evidence.n_draws)
-
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "..."]:
-        """Intervals of what is asked."""
-        return self.evidence.interval(lambda: self.draws)
-
     @abstractmethod
     def compared_by(self, rope: float) -> PairDifferences:
         """Compare groups with items, row less column."""
@@ -102,10 +92,6 @@ class AllSides(ABC):
     @abstractmethod
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return what is known of every group as an ArviZ object."""
-
-    def of_the_prior(self) -> str | None:
-        """Say that labels contradict the prior; None where there is nothing to say."""
-        return None
 
     def _said_of_pairs(self) -> str:
         """Say how many verdicts are sure, the beginning of a sentence."""
