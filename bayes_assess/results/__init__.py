@@ -67,11 +67,13 @@ from bayes_assess.results.sections.groups import Accuracies as Accuracies
 from bayes_assess.results.sections.judged import Judged as Judged
 from bayes_assess.results.sections.judged import JudgedMeans as JudgedMeans
 from bayes_assess.results.sections.judged import JudgedRates as JudgedRates
+from bayes_assess.results.sections.matrix import Matrix as Matrix
 from bayes_assess.results.sections.measures import Measures as Measures
 from bayes_assess.results.sections.pairs import AllAccuracies as AllAccuracies
 from bayes_assess.results.sections.pairs import AllMeasures as AllMeasures
 from bayes_assess.results.sections.pairs import AllSides as AllSides
 from bayes_assess.results.sections.recalls import Recalls as Recalls
+from bayes_assess.results.sections.section import Section as Section
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
 # By the kind of evidence.
@@ -89,12 +91,12 @@ WeightedComparisonResult = CompareResult[Weighted, TwoMeasures]
 BeliefPairsResult = PairsResult[Believed, AllMeasures]
 WeightedPairsResult = PairsResult[Weighted, AllMeasures]
 
-# The class of its result, and of what it adds to that.
-_RESULTS: dict[type[Question], tuple[type, ...]] = {
+# The class of its result, and of its section.
+_RESULTS: dict[type[Question], tuple[type[Result], type[Section]]] = {
     GroupAccuracy: (GroupResult, Accuracies),
     GroupRecall: (GroupResult, Recalls),
     MostCostly: (GroupResult, Costs),
-    ConfusionMatrix: (ConfusionResult,),
+    ConfusionMatrix: (ConfusionResult, Matrix),
     Calibration: (GroupResult, CalibrationErrors),
     LeastCalibrated: (GroupResult, CalibrationErrors),
     TwoGroups: (CompareResult, TwoAccuracies),
@@ -136,9 +138,9 @@ def make_result(
     made = _first(next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found), question)
     own = {field.name for field in fields(made)}
     evidence = made(question=question, **told, **{name: value for name, value in found.items() if name in own})
-    kind, *sections = _first(_RESULTS, question)
+    kind, section = _first(_RESULTS, question)
     rest = {**of_pool, **{name: value for name, value in found.items() if name not in own}}
-    return kind(question, evidence, *(section(question, evidence, **rest) for section in sections))
+    return kind(question, evidence, section(question, evidence, **rest))
 
 
 def _first(kinds: Mapping[type[Question], Any], question: Question) -> Any:

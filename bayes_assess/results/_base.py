@@ -22,15 +22,20 @@ from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
 from bayes_assess.results.evidence.weighted import Weighted
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayes_assess.results.sections.section import Section
 
 EvidenceT_co = TypeVar("EvidenceT_co", bound=Evidence, covariant=True)
+if TYPE_CHECKING:
+    import typing_extensions
+    from matplotlib.axes import Axes
+
+    SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=Section, default=Section, covariant=True)
+else:
+    SectionT_co = TypeVar("SectionT_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Answer, Generic[EvidenceT_co]):
+class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
     """The answer to a question: what labels are evidence of, in sentences, a table and a figure.
 
     Attributes
@@ -38,6 +43,8 @@ class Result(Answer, Generic[EvidenceT_co]):
     question : Question
     evidence : Told
         What labels say of what is asked, by how they are counted.
+    section : Section
+        What the question makes of it.
     prior : Belief
         What was believed of every cell before any label.
     cells : Cells
@@ -57,6 +64,7 @@ class Result(Answer, Generic[EvidenceT_co]):
 
     question: Question
     evidence: EvidenceT_co
+    section: SectionT_co
 
     _of_parts: ClassVar[frozenset[str]] = frozenset(  # attributes that only some kinds of evidence, or sections, have
         {
@@ -75,17 +83,17 @@ class Result(Answer, Generic[EvidenceT_co]):
     @cached_property
     def estimate(self) -> Any:
         """What is asked, estimated: a posterior mean, of measures a median, or an estimate from weighted draws."""
-        return self.evidence.estimate
+        return self.section.estimate
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "..."]:
         """Interval of what is asked, by `guarantee`; it holds the estimate."""
-        return self.evidence.interval(lambda: self.draws)
+        return self.section.interval
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S ..."]:
         """Posterior draws of what is asked, (S, ...); 10,000 of them unless there are very many groups."""
-        return self.evidence.draws(self.n_draws)
+        return self.section.draws
 
     @property
     def posterior(self) -> Any:
@@ -160,7 +168,7 @@ class Result(Answer, Generic[EvidenceT_co]):
     @property
     def n_draws(self) -> int:
         """How many posterior draws are taken."""
-        return self.evidence.n_draws
+        return self.section.n_draws
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -230,14 +238,14 @@ class Result(Answer, Generic[EvidenceT_co]):
 
     def __dir__(self) -> list[str]:
         """Name what there is: some of it is of some questions, or of some kinds of evidence."""
-        absent = self._of_parts.difference(dir(self.evidence), dir(getattr(self, "section", None)))
+        absent = self._of_parts.difference(dir(self.evidence), dir(self.section))
         return [name for name in super().__dir__() if name not in absent]
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""
         lines = [f"{self.evidence._of_labels()} (design {self.design!r})."]
         lines += self._answer()
-        of_the_prior = self._of_the_prior() if self.evidence.leans_on_prior else None
+        of_the_prior = self.section.of_the_prior() if self.evidence.leans_on_prior else None
         lines += [of_the_prior] if of_the_prior else []
         if self.volunteered:
             lines.append(
@@ -255,15 +263,7 @@ class Result(Answer, Generic[EvidenceT_co]):
         if self.guarantee == "exact":
             return [f"{said}; the answer does not depend on {them}."]
         lines = [f"{said}; the answer takes {them} to be like the {self.evidence._others_of_skipped}."]
-        return [*lines, *self._if_skipped()] if many_skipped(self.n_skipped, self.labels_used) else lines
-
-    def _of_the_prior(self) -> str | None:
-        """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
-        return None
-
-    def _if_skipped(self) -> list[str]:
-        """Say what the answer would be if all items set aside were of one kind, or of another."""
-        return self.evidence._if_skipped()
+        return [*lines, *self.section.if_skipped()] if many_skipped(self.n_skipped, self.labels_used) else lines
 
     @abstractmethod
     def _answer(self) -> list[str]:

@@ -12,7 +12,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, MeasurePairs, TwoSystems
-from bayes_assess.results._of_section import OfSection
+from bayes_assess.results._base import Result
 from bayes_assess.results._order import Order, Ordered
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import Evidence
@@ -31,7 +31,7 @@ else:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(OfSection[ComparedT_co, SidesT_co], Generic[ComparedT_co, SidesT_co]):
+class CompareResult(Result[ComparedT_co, SidesT_co], Generic[ComparedT_co, SidesT_co]):
     """The difference D of two accuracies, calibration errors or measures, first less second, and the verdict on it.
 
     Attributes
@@ -65,7 +65,7 @@ class CompareResult(OfSection[ComparedT_co, SidesT_co], Generic[ComparedT_co, Si
 
     question: GroupPair | TwoSystems | MeasureComparison
 
-    _of_parts: ClassVar[frozenset[str]] = OfSection._of_parts | {"share_differing"}
+    _of_parts: ClassVar[frozenset[str]] = Result._of_parts | {"share_differing"}
 
     @property
     def share_differing(self: CompareResult[Groupwise, SameItems]) -> float:
@@ -139,7 +139,7 @@ TwoSystemsResult = CompareResult[Groupwise, SameItems]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairsResult(OfSection[ComparedT_co, AllSidesT_co], Ordered[ComparedT_co], Generic[ComparedT_co, AllSidesT_co]):
+class PairsResult(Ordered[ComparedT_co, AllSidesT_co], Generic[ComparedT_co, AllSidesT_co]):
     """All pairs of groups compared by their accuracies or by another measure, such as systems by rates of good answers.
 
     Attributes
@@ -175,7 +175,7 @@ class PairsResult(OfSection[ComparedT_co, AllSidesT_co], Ordered[ComparedT_co], 
 
     question: AllPairs | MeasurePairs
 
-    _of_parts: ClassVar[frozenset[str]] = OfSection._of_parts | {"size"}
+    _of_parts: ClassVar[frozenset[str]] = Result._of_parts | {"size"}
 
     @property
     def size(self: PairsResult[Groupwise]) -> Int[np.ndarray, " G"]:

@@ -17,7 +17,6 @@ from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results import plots
 from bayes_assess.results._answer import Shares
-from bayes_assess.results._of_section import OfSection
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.sections.calibration import CalibrationErrors
@@ -29,21 +28,24 @@ if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
 
-    SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=GroupSection, default=Accuracies, covariant=True)
+    GroupSectionT_co = typing_extensions.TypeVar(
+        "GroupSectionT_co", bound=GroupSection, default=Accuracies, covariant=True
+    )
 else:
-    SectionT_co = TypeVar("SectionT_co", covariant=True)
+    GroupSectionT_co = TypeVar("GroupSectionT_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupResult(OfSection[Groupwise, SectionT_co], Ranks[Groupwise], Generic[SectionT_co]):
+class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co]):
     """Accuracy, recall, cost or calibration error of every group: estimates, intervals, ranks (1 is the worst).
 
     Attributes
     ----------
     groups : (G,) names
     estimate : (G,) floats
-        Posterior mean accuracy of every group, or cost of an item; of recall expected found items over expected
-        positive ones, or for ``target="population"`` the posterior mean.
+        Posterior mean accuracy of every group, cost of an item, or expected calibration error, which is a number where
+        there are no groups; of recall expected found items over expected positive ones, or for
+        ``target="population"`` the posterior mean.
     interval : (G, 2) floats
         Equal-tailed credible interval.
     level : float
@@ -60,7 +62,7 @@ class GroupResult(OfSection[Groupwise, SectionT_co], Ranks[Groupwise], Generic[S
     design : str
     question : GroupAccuracy, GroupRecall, MostCostly, or a subclass
     prior, posterior : Belief
-    section : Accuracies, Recalls or Costs
+    section : Accuracies, Recalls, Costs or CalibrationErrors
         What the question adds to the table.
 
     Examples
@@ -74,7 +76,7 @@ class GroupResult(OfSection[Groupwise, SectionT_co], Ranks[Groupwise], Generic[S
     ([1.0, 0.0], 'exact')
     """
 
-    _of_parts: ClassVar[frozenset[str]] = OfSection._of_parts | {
+    _of_parts: ClassVar[frozenset[str]] = Ranks._of_parts | {
         *"successes positives bins confidence accuracy accuracy_interval gap probability_overconfident plug_in".split(),
         *"maximum_error maximum_error_interval group_accuracy group_accuracy_interval bins_table".split(),
     }
@@ -270,11 +272,9 @@ class GroupResult(OfSection[Groupwise, SectionT_co], Ranks[Groupwise], Generic[S
         if not self.question.low_is_worst:  # figures start with the worst group
             shown = shown[np.argsort(-self.estimate[shown], kind="stable")]
         names = [str(name) for name in self.groups[shown]]
-        highlight = asked[shown] if asked.any() else None
         title = f"by {self.by}: {self._progress()}"
         ends_are = f"{self._interval_label}s"
-        sought: dict[str, Any] = {"highlight": highlight}
-        sought["highlight_label"] = label
+        sought: dict[str, Any] = {"highlight": asked[shown] if asked.any() else None, "highlight_label": label}
         truth = None if truth is None else np.asarray(truth, np.float64)[shown]
         if kind == "rank":
             worst_first = 1 if self.question.low_is_worst else -1
@@ -356,9 +356,6 @@ class GroupResult(OfSection[Groupwise, SectionT_co], Ranks[Groupwise], Generic[S
         out = np.zeros(len(self.groups), values.dtype)
         out[self.size > 0] = values
         return out
-
-    def _if_skipped(self) -> list[str]:
-        return self.section.if_skipped()
 
 
 RecallResult = GroupResult[Recalls]

@@ -35,7 +35,7 @@ else:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricResult(Ordered[MeasureEvidenceT_co], Generic[MeasureEvidenceT_co, MeasureSectionT_co]):
+class MetricResult(Ordered[MeasureEvidenceT_co, MeasureSectionT_co], Generic[MeasureEvidenceT_co, MeasureSectionT_co]):
     """Measures, such as F1, rates or means, from a belief that learns what the scores mean, or from weighted draws.
 
     Attributes
@@ -95,7 +95,6 @@ class MetricResult(Ordered[MeasureEvidenceT_co], Generic[MeasureEvidenceT_co, Me
     """
 
     question: Metric
-    section: MeasureSectionT_co
 
     _of_parts: ClassVar[frozenset[str]] = Ordered._of_parts | {
         *"difference bias bias_interval random_labels judge_rate judge_mean judge_table".split(),

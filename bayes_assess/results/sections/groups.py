@@ -80,10 +80,6 @@ class GroupSection(Section):
         """Say what else there is to say, a sentence per line."""
         return []
 
-    def if_skipped(self) -> list[str]:
-        """Say what the answer would be if all items set aside were of one kind, or of another."""
-        return []
-
     @abstractmethod
     def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object."""

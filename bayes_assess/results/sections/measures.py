@@ -13,13 +13,14 @@ from bayes_assess.questions import Metric
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import title_of
 from bayes_assess.results.evidence.kinds import MeasureEvidence
+from bayes_assess.results.sections.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measures:
+class Measures(Section):
     """Measures alone."""
 
     question: Metric

@@ -26,10 +26,15 @@ class Section(ABC):
         """What is asked, estimated."""
         return self.evidence.estimate
 
+    @property
+    def n_draws(self) -> int:
+        """How many posterior draws are taken."""
+        return self.evidence.n_draws
+
     @cached_property
     def draws(self) -> Float[np.ndarray, "S ..."]:
         """Posterior draws of what is asked."""
-        return self.evidence.draws(self.evidence.n_draws)
+        return self.evidence.draws(self.n_draws)
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "..."]:
@@ -39,3 +44,7 @@ class Section(ABC):
     def of_the_prior(self) -> str | None:
         """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
         return None
+
+    def if_skipped(self) -> list[str]:
+        """Say what the answer would be if all items set aside were of one kind, or of another."""
+        return self.evidence._if_skipped()
