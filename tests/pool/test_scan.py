@@ -14,6 +14,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.pool.groups import cross
+from bayes_assess.pool.scan import first_rows
 from bayes_assess.pool.scan.kinds import BIN, Layout, bins_of, is_bad, with_kinds
 from bayes_assess.pool.scan.order import P, first_word, order_keys, second_word
 
@@ -168,6 +169,68 @@ def test_engines_and_numpy_put_the_same_items_first_and_give_one_fingerprint(tmp
         assert found == wanted, engine
         prints.add((pool.fingerprint(), cells.source.fingerprint()))
     assert len(prints) == 1
+
+
+@pytest.fixture
+def found_with_kinds(monkeypatch):
+    """Let tables be large from 1,000 rows on, of which 2,000 or so come first."""
+    monkeypatch.setattr(first_rows, "_LEAST", 1000)
+    monkeypatch.setattr(first_rows, "_ROWS", 2000)
+
+
+def of_small_ids(frame=FRAME):
+    return frame.with_columns(id=pl.int_range(len(frame)) * 7 + 3)
+
+
+@pytest.mark.parametrize("by", ["site", "prediction"])
+def test_first_rows_of_large_files_are_found_with_the_kinds_and_change_no_order(tmp_path, found_with_kinds, by):
+    address, columns = parquet_of(tmp_path, of_small_ids()), {"id": "id", "scores": "score", "groups": "site"}
+    pool, other = ba.scan_pool(address, **columns), ba.scan_pool(of_small_ids().lazy(), **columns)
+    assert other.kinds.first is None
+    assert abs(len(pool.kinds.first.ids) - 2000) < 5 * 2000**0.5
+    assert pool.fingerprint() == other.fingerprint()
+    for seed in (0, 1):
+        n_queries, one, two = pool.engine.n_queries, ba.cells(pool, by, seed=seed), ba.cells(other, by, seed=seed)
+        assert in_order(one.source, one.n_cells) == in_order(two.source, two.n_cells)
+        assert pool.engine.n_queries == n_queries + (1 if seed == 0 else 2)  # the number of rows, and a fetch
+        cells, ranks = np.zeros(1500, int), np.arange(1500)  # beyond what was found
+        assert (
+            one.source.ids_of(one.source.take(cells, ranks)).tolist()
+            == two.source.ids_of(two.source.take(cells, ranks)).tolist()
+        )
+    items = one.source.take(np.zeros(300, int), np.arange(300))
+    score = dict(zip(of_small_ids()["id"].to_list(), SCORE.tolist(), strict=True))
+    wanted = [max(score[name], 1 - score[name]) for name in one.source.ids_of(items).tolist()]
+    np.testing.assert_allclose(one.source.confidence_of(items), wanted, atol=1e-8)
+
+
+def test_first_rows_are_looked_for_where_ids_are_known_to_be_small(tmp_path, found_with_kinds):
+    def first(frame, **columns):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        return ba.scan_pool(parquet_of(folder, frame), scores="score", **columns).kinds.first
+
+    assert first(of_small_ids(), id="id") is not None
+    assert first(FRAME, id="id") is None  # some are negative
+    assert first(of_small_ids().with_columns(id=pl.col("id") + P), id="id") is None
+    assert first(FRAME, id="name") is None
+    assert first(FRAME) is None
+    assert first(of_small_ids(), id="id", show="text") is None
+    assert first(of_small_ids()[:900], id="id") is None
+
+
+def test_repeated_ids_and_lost_rows_are_found_in_first_rows_too(tmp_path, found_with_kinds):
+    doubled = pl.concat([of_small_ids(), of_small_ids()])
+    pool = ba.scan_pool(parquet_of(tmp_path, doubled), id="id", scores="score", check_ids=False)
+    with pytest.raises(ba.EngineError, match="is that of several rows"):
+        ba.assess(pool, ba.Metric("accuracy")).ask(5)
+    (folder := tmp_path / "lost").mkdir()
+    pool = ba.scan_pool(parquet_of(folder, of_small_ids()), id="id", scores="score")
+    parquet_of(folder, of_small_ids()[:-5])
+    a = ba.assess(pool, ba.Metric("accuracy"))
+    with pytest.raises(ba.EngineError, match="the table has changed"):
+        a.ask(5)
+    assert a.n_pending == 0
 
 
 def test_cells_are_those_of_the_same_pool_in_memory(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from glob import glob
 from pathlib import Path
 from tempfile import gettempdir
@@ -37,6 +38,13 @@ _HASHED = 15  # hexadecimal digits of MD5, 60 bits, that stand for an id that is
 class Engine:
     """A table as a lazy frame of Narwhals, whatever engine holds it.
 
+    Parameters
+    ----------
+    native : lazy frame of an engine
+    name : str
+    ranges : function, optional
+        Returns the least and the greatest whole number of a column, if that is known without going through it.
+
     Attributes
     ----------
     frame : narwhals.LazyFrame
@@ -46,12 +54,15 @@ class Engine:
         Queries so far, those of numbers of rows included.
     most_rows : int
         Rows of the largest answer so far.
+    range_of : function
+        As given.
     """
 
-    def __init__(self, native: object, name: str):
+    def __init__(self, native: object, name: str, ranges: Callable[[str], tuple[int, int] | None] | None = None):
         import narwhals as nw
 
         self._nw, self.name, self._lock = nw, name, RLock()
+        self.range_of = ranges or (lambda column: None)
         self.n_queries, self.most_rows = 0, 0
         frame = nw.from_native(native, pass_through=True)
         if isinstance(frame, nw.DataFrame):
@@ -225,7 +236,7 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
                 "A connection opens paths and names of tables; a relation has one of its own. Leave it out."
             )
         return Engine(source, f"the {type(source).__name__}")
-    text = str(source)
+    text, ranges = str(source), None
     try:
         import duckdb
     except ImportError:
@@ -243,11 +254,25 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             reader = _READERS.get(Path(text).suffix.lower())
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
             if reader == "read_parquet":
-                relation = _with_folders(connection, relation, text)
+                relation, ranges = _with_folders(connection, relation, text), partial(_range_in_files, connection, text)
     except duckdb.Error as error:
         said = str(error).strip().splitlines()[0].rstrip(" .")
         raise PoolError(f"DuckDB cannot open {text!r}: {said}.") from None
-    return Engine(relation, repr(text))
+    return Engine(relation, repr(text), ranges)
+
+
+def _range_in_files(connection: duckdb.DuckDBPyConnection, text: str, column: str) -> tuple[int, int] | None:
+    """Return the least and the greatest whole number of a column, if Parquet files say so of all their parts."""
+    import duckdb
+
+    with contextlib.suppress(duckdb.Error):  # of files that cannot be listed, or whose numbers are wider
+        query = (
+            "SELECT min(stats_min_value::BIGINT), max(stats_max_value::BIGINT), count(*) - count(stats_max_value) "
+            f"FROM parquet_metadata({_literal(text)}) WHERE path_in_schema = {_literal(column)}"
+        )
+        least, most, unknown = connection.cursor().execute(query).fetchall()[0]
+        return None if least is None or most is None or unknown else (least, most)
+    return None
 
 
 def _with_folders(

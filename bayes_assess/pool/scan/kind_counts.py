@@ -14,6 +14,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool.scan.engine import Engine
+from bayes_assess.pool.scan.first_rows import MOST_FIRST, NONE, SEED, FirstRows, bound_of
 from bayes_assess.pool.scan.kinds import (
     BAD,
     BIN,
@@ -29,14 +30,13 @@ from bayes_assess.pool.scan.kinds import (
     is_nan,
     with_kinds,
 )
-from bayes_assess.pool.scan.order import order_keys, with_square
+from bayes_assess.pool.scan.order import order_keys, with_first_word, with_square
 
 if TYPE_CHECKING:
     import narwhals as nw
 
 
-_WORD = "__word"  # a column that is computed
-_CHECKSUM = int(order_keys(0, "checksum of a table")[0, 0])
+_SQUARE, _WORD, _FIRST = "__square", "__word", "__first"  # columns that are computed
 MOST_KINDS = 500_000
 MOST_ROWS = 2**33  # sums of 30-bit numbers stay in 64 bits
 
@@ -55,12 +55,15 @@ class Kinds:
         Means.
     sums : (R,) integers
         Sums of what ids are hashed to, whatever the order of the rows.
+    first : FirstRows, optional
+        Rows that were found on the way.
     """
 
     keys: Mapping[str, np.ndarray]
     size: Int[np.ndarray, " R"]
     score: Float[np.ndarray, "R ..."] | None
     sums: Int[np.ndarray, " R"]
+    first: FirstRows | None = None
 
     def fingerprint(self) -> str:
         """Return a hash of the kinds, and of which rows are of which kind, in whatever order the table has them."""
@@ -83,18 +86,24 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     """
     import narwhals as nw
 
-    sums = [nw.len().alias("__n"), nw.col(_WORD).sum().cast(nw.Int64).alias("__sum")]
+    sums = [nw.len().alias("__n"), nw.col(_SQUARE).sum().cast(nw.Int64).alias("__sum")]
     sums += [nw.col(KEY).count().alias("__present")]
     parts = [f"{SCORE}_{i}" for i in range(len(layout.numbers))]
     if parts:
         sums += [nw.col(f"{p}_u").sum().cast(nw.Int64).alias(f"{p}_u") for p in parts]
-    by = layout.keys
+    stop, keys = bound_of(engine, layout), order_keys(SEED)[0]
+    by = [*layout.keys, *([_FIRST] if stop else [])]
+    most = MOST_KINDS + 1 + (MOST_FIRST if stop else 0)
 
     def counted(frame: nw.LazyFrame) -> nw.LazyFrame:
-        frame = with_square(with_kinds(frame, layout), KEY, _CHECKSUM, _WORD)
+        frame = with_square(with_kinds(frame, layout), KEY, keys, _SQUARE, bool(stop))
+        if stop:
+            frame = with_first_word(frame, KEY, keys, _SQUARE, _WORD, small=True)
+            first = nw.when(nw.col(_WORD) < stop).then(nw.col(KEY)).otherwise(nw.lit(NONE))
+            frame = frame.with_columns(first.alias(_FIRST))
         if parts and not has_units(frame, layout):
             frame = frame.with_columns(*((nw.col(p) * UNITS).floor().cast(nw.Int64).alias(f"{p}_u") for p in parts))
-        return (frame.group_by(*by).agg(*sums) if by else frame.select(*sums)).head(MOST_KINDS + 1)
+        return (frame.group_by(*by).agg(*sums) if by else frame.select(*sums)).head(most)
 
     found = engine.collect(counted)
     size = found["__n"].astype(np.int64)
@@ -102,19 +111,35 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
         raise PoolError(f"There are no rows in {engine.name}; a pool has at least one.")
     if (found["__present"] < size).any():
         raise missing_id(engine)
-    if len(size) > MOST_KINDS:
-        raise PoolError(
-            f"The rows of {engine.name} are of more than {MOST_KINDS:,} kinds by {listing(layout.names, 10)} and scores"
-            "; name fewer groups, or take fewer bins of the score, n_bins=..."
-        )
+    if len(size) >= most:
+        raise _too_many(engine, layout)
     if size.sum() > MOST_ROWS:
         raise PoolError(f"There are {size.sum():,} rows in {engine.name}, and pools have up to {MOST_ROWS:,}.")
     check_rows(engine, layout, found)
-    keys = {name: values_of(found[name], decimals=False) for name in layout.keys}
-    order = np.lexsort([np.unique(values, return_inverse=True)[1] for values in keys.values()]) if keys else [0]
-    keys = {name: values[order] for name, values in keys.items()}
-    score = _means(layout, keys, {name: values[order] for name, values in found.items()}, size[order])
-    return Kinds(keys, size[order], score, found["__sum"].astype(np.int64)[order])
+    keyed = {name: values_of(found[name], decimals=False) for name in layout.keys}
+    codes = np.array([np.unique(values, return_inverse=True)[1] for values in keyed.values()] or [np.zeros(len(size))])
+    order = np.lexsort(codes)
+    begins = np.append(True, (np.diff(codes[:, order]) != 0).any(axis=0))  # a kind, of which first rows were apart
+    at = np.flatnonzero(begins)
+    if len(at) > MOST_KINDS:
+        raise _too_many(engine, layout)
+    keyed = {name: values[order][at] for name, values in keyed.items()}
+    numbers = {name: found[name][order].astype(np.int64) for name in found if name not in layout.keys}
+    totals = {name: np.add.reduceat(values, at) for name, values in numbers.items() if name != _FIRST}
+    first = None
+    if stop:
+        is_first = numbers[_FIRST] != NONE
+        kind = (np.cumsum(begins) - 1)[is_first]
+        first = FirstRows.of(stop, {name: values[is_first] for name, values in numbers.items()}, kind)
+    score = _means(layout, keyed, totals)
+    return Kinds(keyed, totals["__n"], score, totals["__sum"], first)
+
+
+def _too_many(engine: Engine, layout: Layout) -> PoolError:
+    return PoolError(
+        f"The rows of {engine.name} are of more than {MOST_KINDS:,} kinds by {listing(layout.names, 10)} and scores; "
+        "name fewer groups, or take fewer bins of the score, n_bins=..."
+    )
 
 
 def missing_id(engine: Engine) -> PoolError:
@@ -123,12 +148,12 @@ def missing_id(engine: Engine) -> PoolError:
 
 
 def _means(
-    layout: Layout, keys: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], size: np.ndarray
+    layout: Layout, keys: Mapping[str, np.ndarray], totals: Mapping[str, np.ndarray]
 ) -> Float[np.ndarray, " R"] | None:
     """Return the mean score of every kind, within the bin that its rows are in."""
     if not layout.numbers:
         return None
-    means = [found[f"{SCORE}_{i}_u"] / size / UNITS for i in range(len(layout.numbers))]
+    means = [totals[f"{SCORE}_{i}_u"] / totals["__n"] / UNITS for i in range(len(layout.numbers))]
     below, bin_ = keys[BIN] < 0, bins_of(layout, keys[BIN])
     low, high = bin_ / layout.n_bins, (bin_ + 1) / layout.n_bins
     high = np.where(bin_ == layout.n_bins - 1, 1.0, np.nextafter(high, 0))

@@ -22,7 +22,6 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.pool.scan.engine import quoted
 
 if TYPE_CHECKING:
-    import duckdb
     import narwhals as nw
 
 
@@ -76,8 +75,10 @@ def _cube(ids: Int[np.ndarray, " n"], key: int) -> Int[np.ndarray, " n"]:
     return (h * h % P * h + np.floor_divide(ids, P)) % P
 
 
-def with_first_word(frame: nw.LazyFrame, ids: str, keys: Int[np.ndarray, " 4"], name: str) -> nw.LazyFrame:
-    """Add the first word of a column of 64-bit ids to a Narwhals frame.
+def with_square(
+    frame: nw.LazyFrame, ids: str, keys: Int[np.ndarray, " 4"], name: str, small: bool = False
+) -> nw.LazyFrame:
+    """Add (id + k_1)^2 mod p of a column of 64-bit ids to a Narwhals frame; its sums tell sets of ids apart.
 
     A step is a column of its own: engines that nest expressions would compute squares of squares anew.
 
@@ -88,37 +89,34 @@ def with_first_word(frame: nw.LazyFrame, ids: str, keys: Int[np.ndarray, " 4"], 
     keys : (4,) integers
         The first row of what `order_keys` returned.
     name : str
-        Of the new column.
+        Of the new column; beside it there is another one.
+    small : bool
+        Whether all ids are known to be 0..p-1, where there is less to compute.
     """
     import narwhals as nw
 
+    moved = f"{name}_u"
+    if frame.implementation.is_duckdb():  # in SQL, as Narwhals takes remainders three times over
+        rest = quoted(ids) if small else f"{quoted(ids)} % {P}"
+        relation = nw.to_native(frame).project(f"*, {rest} + {keys[0]} AS {moved}")
+        return nw.from_native(relation.project(f"*, {moved} * {moved} % {P} AS {name}"))
+    frame = frame.with_columns((nw.col(ids) % P + int(keys[0])).alias(moved))
+    return frame.with_columns((nw.col(moved) * nw.col(moved) % P).alias(name))
+
+
+def with_first_word(
+    frame: nw.LazyFrame, ids: str, keys: Int[np.ndarray, " 4"], square: str, name: str, small: bool = False
+) -> nw.LazyFrame:
+    """Add the first word of a column of ids, given their square as `with_square` added it, of the same keys."""
+    import narwhals as nw
+
+    moved, h = f"{square}_u", f"{name}_h"
     if frame.implementation.is_duckdb():
-        return nw.from_native(_in_sql(nw.to_native(frame), ids, keys.tolist(), name))
-    h, s, hi = nw.col(name), nw.col(f"{name}_s"), nw.col(f"{name}_hi")
+        # Remainders have the sign of what is divided there, which the last square takes away again.
+        high = "0" if small else f"{quoted(ids)} // {P} - ({quoted(ids)} % {P} < 0)::BIGINT"
+        relation = nw.to_native(frame).project(f"*, ({square} * {moved} + {high}) % {P} + {keys[1]} AS {h}")
+        return nw.from_native(relation.project(f"*, {h} * {h} % {P} AS {name}"))
     frame = frame.with_columns((nw.col(ids) // P).cast(nw.Int64).alias(f"{name}_hi"))
-    frame = frame.with_columns((nw.col(ids) % P + int(keys[0])).alias(name))
-    frame = frame.with_columns((h * h % P).alias(f"{name}_s"))
-    frame = frame.with_columns(((s * h + hi) % P + int(keys[1])).alias(name))
-    return frame.with_columns((h * h % P).alias(name))
-
-
-def with_square(frame: nw.LazyFrame, ids: str, key: int, name: str) -> nw.LazyFrame:
-    """Add (id + key)^2 mod p of a column of 64-bit ids, by whose sum sets of ids are told apart."""
-    import narwhals as nw
-
-    if frame.implementation.is_duckdb():
-        relation = nw.to_native(frame).project(f"*, {quoted(ids)} % {P} + {key} AS {name}_u")
-        return nw.from_native(relation.project(f"*, {name}_u * {name}_u % {P} AS {name}"))
-    frame = frame.with_columns((nw.col(ids) % P + key).alias(name))
-    return frame.with_columns((nw.col(name) * nw.col(name) % P).alias(name))
-
-
-def _in_sql(relation: duckdb.DuckDBPyRelation, ids: str, keys: list[int], name: str) -> duckdb.DuckDBPyRelation:
-    """Do what `with_first_word` does in DuckDB's SQL, where Narwhals takes remainders three times over.
-
-    Remainders have the sign of what is divided there, which squares take away again.
-    """
-    id, u, s, h = quoted(ids), f"{name}_u", f"{name}_s", f"{name}_h"
-    relation = relation.project(f"*, {id} % {P} + {keys[0]} AS {u}").project(f"*, {u} * {u} % {P} AS {s}")
-    cube = f"({s} * {u} + {id} // {P} - ({id} % {P} < 0)::BIGINT) % {P}"
-    return relation.project(f"*, {cube} + {keys[1]} AS {h}").project(f"*, {h} * {h} % {P} AS {name}")
+    cube = (nw.col(square) * nw.col(moved) + nw.col(f"{name}_hi")) % P
+    frame = frame.with_columns((cube + int(keys[1])).alias(h))
+    return frame.with_columns((nw.col(h) * nw.col(h) % P).alias(name))

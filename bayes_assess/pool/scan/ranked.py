@@ -10,10 +10,10 @@ from bayes_assess._tools.arrays import show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.errors import EngineError, QuestionError
 from bayes_assess.pool.scan.kinds import BIN, KEY, SCORE, with_kinds
-from bayes_assess.pool.scan.order import order_keys, with_first_word
+from bayes_assess.pool.scan.order import order_keys, with_first_word, with_square
 from bayes_assess.pool.scan.rows import TableRows
 
-_DOWN, _WORD, _ONE, _PLACE, _RANK = "__down", "__word", "__one", "__place", "__rank"
+_DOWN, _SQUARE, _WORD, _ONE, _PLACE, _RANK = "__down", "__square", "__word", "__one", "__place", "__rank"
 
 
 class RankedRows:
@@ -105,7 +105,7 @@ class RankedRows:
 
         def wanted_rows(frame: nw.LazyFrame) -> nw.LazyFrame:
             frame = with_kinds(frame, rows.layout).filter(nw.col(BIN).is_in(np.unique(self._bins[at]).tolist()))
-            frame = with_first_word(frame, KEY, self._key, _WORD)
+            frame = with_first_word(with_square(frame, KEY, self._key, _SQUARE), KEY, self._key, _SQUARE, _WORD)
             frame = frame.with_columns((-nw.col(SCORE)).alias(_DOWN), nw.lit(1).alias(_ONE))
             place = nw.col(_ONE).cum_sum().over(BIN, order_by=[_DOWN, _WORD, KEY]).cast(nw.Int64).alias(_PLACE)
             found = frame.with_columns(place)

@@ -10,13 +10,14 @@ import numpy as np
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import EngineError, PartitionError
+from bayes_assess.pool.scan.first_rows import SEED
 from bayes_assess.pool.scan.kinds import KEY, with_kinds
-from bayes_assess.pool.scan.order import P, order_keys, second_word, with_first_word
+from bayes_assess.pool.scan.order import P, order_keys, second_word, with_first_word, with_square
 from bayes_assess.pool.scan.rows import TableRows
 
 _AT_ONCE = 20_000  # rows that are fetched ahead, of all cells together
 _LEAST, _MOST = 4, 256  # of a cell
-_WORD, _FROM, _TO = "__word", "__from", "__to"
+_SQUARE, _WORD, _FROM, _TO = "__square", "__word", "__from", "__to"
 
 
 class TableSource:
@@ -53,6 +54,7 @@ class TableSource:
         self._order: list[Int[np.ndarray, " n"]] = [np.zeros(0, np.int64) for _ in sizes]
         self._n = np.zeros(len(sizes), np.int64)  # items fetched of every cell
         self._rank: dict[int, int] = {}
+        self._first = rows.kinds.first if seed == SEED else None  # not taken over yet
         self._ahead = int(np.clip(_AT_ONCE // max(np.count_nonzero(sizes), 1), _LEAST, _MOST))
 
     def take(self, cells: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
@@ -119,6 +121,10 @@ class TableSource:
 
     def _fetch_until(self, needed: Int[np.ndarray, " K"]) -> None:
         """Fetch rows until so many items of every cell are here; nothing is kept of a query that fails."""
+        if self._first is not None and needed.any():
+            self.rows.check_unchanged()
+            self._keep(np.arange(len(self._sizes)), np.array(self._first.stop), self._first.fetched(_WORD))
+            self._first = None
         for attempt in count():
             short = needed > self._n
             if not short.any():
@@ -151,7 +157,7 @@ class TableSource:
         """Query the rows of cells with h in windows, by a join with the kinds of these cells."""
         import narwhals as nw
 
-        rows, engine = self.rows, self.rows.engine
+        rows, engine, keys = self.rows, self.rows.engine, self._keys[0]
         lower, upper = np.zeros(len(self._sizes), np.int64), np.zeros(len(self._sizes), np.int64)
         lower[cells], upper[cells] = start, stop
         kinds = np.flatnonzero(upper[self._codes] > lower[self._codes])
@@ -159,7 +165,7 @@ class TableSource:
         own = {f"__key_{i}": values[kinds] for i, values in enumerate(rows.kinds.keys.values())}
 
         def between(frame: nw.LazyFrame) -> nw.LazyFrame:
-            frame = with_first_word(frame, KEY, self._keys[0], _WORD)
+            frame = with_first_word(with_square(frame, KEY, keys, _SQUARE), KEY, keys, _SQUARE, _WORD)
             # Most rows are beyond all windows, unless a small cell is wanted as a whole.
             frame = frame.filter((nw.col(_WORD) >= int(start.min())) & (nw.col(_WORD) < int(stop.max())))
             frame = with_kinds(frame, rows.layout)
