@@ -76,7 +76,7 @@ def intervals(result: Any, truth: np.ndarray, full: Any) -> dict[str, Said]:
         if name == "overall" and hasattr(type(full), name) and np.ndim(result.estimate) == 1:
             estimate, ends = result.overall
             add(name, estimate, ends, full.overall[0])
-        elif name != "overall" and hasattr(type(full), f"{name}_interval"):
+        elif name != "overall" and hasattr(full, f"{name}_interval"):
             known = _of_items(result, getattr(full, name))
             if name == "accuracy":  # of bins, of which some have no items
                 known = np.where(np.reshape(result.cells.sizes, known.shape) > 0, known, np.nan)
@@ -85,7 +85,7 @@ def intervals(result: Any, truth: np.ndarray, full: Any) -> dict[str, Said]:
         add("cost", result.cost.estimate, result.cost.interval, _of_items(result, full.cost.estimate))
         estimate, ends = result.cost.overall
         add("overall cost", estimate, ends, full.cost.overall[0])
-    if hasattr(result, "difference_interval"):
+    if hasattr(result, "difference_interval") and np.ndim(result.estimate) == 1:  # where these are not the answer
         add("difference", result.difference, result.difference_interval, full.difference)
     return found
 
@@ -93,7 +93,7 @@ def intervals(result: Any, truth: np.ndarray, full: Any) -> dict[str, Said]:
 def _of_items(result: Any, truth: Any) -> np.ndarray:
     """Truths of groups that have items; of the others, of which there is nothing to know, no number."""
     known = np.array(truth, float)
-    if not hasattr(type(result), "size") or not known.ndim or len(known) != np.size(result.size):
+    if not hasattr(result, "size") or not known.ndim or len(known) != np.size(result.size):
         return known
     known[np.asarray(result.size) == 0] = np.nan
     return known
@@ -103,7 +103,7 @@ def verdicts(result: Any, truth: np.ndarray) -> list[tuple[float, bool]]:
     """Collect probabilities of all verdicts, and whether they are right."""
     found: list[tuple[float, bool]] = []
     rope: Any = getattr(result.question, "rope", None)
-    if hasattr(type(result), "probability_good"):  # the best of several systems
+    if hasattr(result, "probability_good"):  # the best of several systems
         good = np.asarray(truth).ravel() >= -rope - SLACK
         found = list(zip(result.probability_good.tolist(), good.tolist(), strict=True))
     elif hasattr(type(result), "masses"):

@@ -11,16 +11,14 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import one_line, points, text_width
+from bayes_assess._tools.text import one_line, text_width
 from bayes_assess.results import (
     BeliefPrecisionCurveResult,
     BestResult,
     CompareResult,
     ConfusionResult,
     CurveResult,
-    GroupwiseResult,
-    MeasurePairsResult,
-    MeasureVerdict,
+    GroupResult,
     MetricResult,
     PairsResult,
     RankedAnswer,
@@ -39,7 +37,7 @@ def narrow(result: Result | RankedAnswer) -> list[Table]:
 
 
 @narrow.register
-def _(result: GroupwiseResult) -> list[Table]:
+def _(result: GroupResult) -> list[Table]:
     full = result.table()
     return [_groups(full, result.sought_column) if "rank" in full.columns else _bins(full)]
 
@@ -61,7 +59,8 @@ def _(result: ConfusionResult) -> list[Table]:
 
 @narrow.register
 def _(result: CompareResult) -> list[Table]:
-    return [_verdict(result), _sides(result)]
+    of_measures = "measure" in result.table().columns
+    return [_verdict(result), _measures(result) if of_measures else _sides(result)]
 
 
 @narrow.register
@@ -70,18 +69,13 @@ def _(result: BestResult) -> list[Table]:
 
 
 @narrow.register
-def _(result: PairsResult | MeasurePairsResult) -> list[Table]:
+def _(result: PairsResult) -> list[Table]:
     return [_pairs(result)]
 
 
 @narrow.register
 def _(result: MetricResult) -> list[Table]:
     return [_measures(result), *map(_judged, result.section.tables())]
-
-
-@narrow.register
-def _(result: MeasureVerdict) -> list[Table]:
-    return [result.verdict_table(), _measures(result)]
 
 
 def _groups(full: Table, sought: str) -> Table:
@@ -133,12 +127,8 @@ def _confusions(result: ConfusionResult) -> Table:
 
 
 def _verdict(result: CompareResult) -> Table:
-    first, second = result.names
-    rope = points(result.question.rope)
-    low, high = result.comparatives
-    events = [f"{low} by more than {rope}", f"within {rope}", f"{high} by more than {rope}"]
-    columns = {f"{_cut([first], _WIDTH // 2)[0]} is": events, "probability": result.masses}
-    return Table(columns, title=f"{first} compared with {second}", formats={"probability": ".3f"})
+    full, (first, _) = result.verdict_table(), result.names
+    return full.renamed(lambda name: name.replace(first, _cut([first], _WIDTH // 2)[0]))
 
 
 def _sides(result: CompareResult) -> Table:
@@ -155,7 +145,7 @@ def _sides(result: CompareResult) -> Table:
     return _fitted(columns | {"interval": _intervals(full)}, full.title, ("accuracy", "ece"))
 
 
-def _pairs(result: PairsResult | MeasurePairsResult) -> Table:
+def _pairs(result: PairsResult) -> Table:
     full = result.table()
     masses = np.stack([full[name] for name in ("p_worse", "p_equal", "p_better")], axis=-1)
     columns = {

@@ -33,7 +33,6 @@ from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.belief_precision_curve import FirstItems
 from bayes_assess.results.best import BestResult as BestResult
-from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult
@@ -48,28 +47,33 @@ from bayes_assess.results.evidence.numbers import WeightedNumbers
 from bayes_assess.results.evidence.told import Told
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
+from bayes_assess.results.groups import CalibrationResult as CalibrationResult
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
-from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
 from bayes_assess.results.groups import RecallResult as RecallResult
-from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
-from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
 from bayes_assess.results.metric import MeanResult as MeanResult
 from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import ProxyResult as ProxyResult
 from bayes_assess.results.metric import RateResult as RateResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
+from bayes_assess.results.sections.calibration import CalibrationErrors as CalibrationErrors
 from bayes_assess.results.sections.compared import SameItems as SameItems
 from bayes_assess.results.sections.compared import Sides as Sides
 from bayes_assess.results.sections.compared import TwoAccuracies as TwoAccuracies
 from bayes_assess.results.sections.compared import TwoCalibrationErrors as TwoCalibrationErrors
+from bayes_assess.results.sections.compared import TwoMeasures as TwoMeasures
 from bayes_assess.results.sections.costs import Costs as Costs
 from bayes_assess.results.sections.groups import Accuracies as Accuracies
 from bayes_assess.results.sections.judged import Judged as Judged
 from bayes_assess.results.sections.judged import JudgedMeans as JudgedMeans
 from bayes_assess.results.sections.judged import JudgedRates as JudgedRates
+from bayes_assess.results.sections.matrix import Matrix as Matrix
 from bayes_assess.results.sections.measures import Measures as Measures
+from bayes_assess.results.sections.pairs import AllAccuracies as AllAccuracies
+from bayes_assess.results.sections.pairs import AllMeasures as AllMeasures
+from bayes_assess.results.sections.pairs import AllSides as AllSides
 from bayes_assess.results.sections.recalls import Recalls as Recalls
+from bayes_assess.results.sections.section import Section as Section
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
 # By the kind of evidence.
@@ -82,25 +86,25 @@ BeliefBestResult = BestResult[Believed]
 WeightedBestResult = BestResult[Weighted]
 BeliefCurveResult = CurveResult[Believed]
 WeightedCurveResult = CurveResult[Weighted]
-BeliefComparisonResult = MeasureVerdict[Believed]
-WeightedComparisonResult = MeasureVerdict[Weighted]
-BeliefPairsResult = MeasurePairsResult[Believed]
-WeightedPairsResult = MeasurePairsResult[Weighted]
+BeliefComparisonResult = CompareResult[Believed, TwoMeasures]
+WeightedComparisonResult = CompareResult[Weighted, TwoMeasures]
+BeliefPairsResult = PairsResult[Believed, AllMeasures]
+WeightedPairsResult = PairsResult[Weighted, AllMeasures]
 
-# The class of its result, and of what it adds to that.
-_RESULTS: dict[type[Question], tuple[type, ...]] = {
+# The class of its result, and of its section.
+_RESULTS: dict[type[Question], tuple[type[Result], type[Section]]] = {
     GroupAccuracy: (GroupResult, Accuracies),
     GroupRecall: (GroupResult, Recalls),
     MostCostly: (GroupResult, Costs),
-    ConfusionMatrix: (ConfusionResult,),
-    Calibration: (CalibrationResult,),
-    LeastCalibrated: (CalibrationResult,),
+    ConfusionMatrix: (ConfusionResult, Matrix),
+    Calibration: (GroupResult, CalibrationErrors),
+    LeastCalibrated: (GroupResult, CalibrationErrors),
     TwoGroups: (CompareResult, TwoAccuracies),
     TwoCalibrations: (CompareResult, TwoCalibrationErrors),
     TwoSystems: (CompareResult, SameItems),
-    AllPairs: (PairsResult,),
-    MeasureComparison: (MeasureVerdict, Measures),
-    MeasurePairs: (MeasurePairsResult,),
+    AllPairs: (PairsResult, AllAccuracies),
+    MeasureComparison: (CompareResult, TwoMeasures),
+    MeasurePairs: (PairsResult, AllMeasures),
     Best: (BestResult, Measures),
     PrecisionCurve: (BeliefPrecisionCurveResult, FirstItems),
     PRCurve: (CurveResult, Measures),
@@ -134,9 +138,9 @@ def make_result(
     made = _first(next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found), question)
     own = {field.name for field in fields(made)}
     evidence = made(question=question, **told, **{name: value for name, value in found.items() if name in own})
-    kind, *sections = _first(_RESULTS, question)
+    kind, section = _first(_RESULTS, question)
     rest = {**of_pool, **{name: value for name, value in found.items() if name not in own}}
-    return kind(question, evidence, *(section(question, evidence, **rest) for section in sections))
+    return kind(question, evidence, section(question, evidence, **rest))
 
 
 def _first(kinds: Mapping[type[Question], Any], question: Question) -> Any:

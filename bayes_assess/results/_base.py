@@ -1,149 +1,41 @@
-"""What every answer has: an estimate, its interval, and what the interval guarantees."""
+"""What every answer of a session has: an estimate, its interval, and what the interval guarantees."""
 
 from __future__ import annotations
 
-import html
-import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.progress import in_progress
-from bayes_assess._tools.shapes import Float, Int, Json
-from bayes_assess._tools.tables import Table
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs import many_skipped
+from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
-from bayes_assess.results._in_words import LABELLED
-from bayes_assess.results.evidence.told import Told
+from bayes_assess.results._answer import Answer
+from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
+from bayes_assess.results.evidence.weighted import Weighted
+from bayes_assess.results.sections.section import Section
 
+EvidenceT_co = TypeVar("EvidenceT_co", bound=Evidence, covariant=True)
 if TYPE_CHECKING:
+    import typing_extensions
     from matplotlib.axes import Axes
 
-    from bayes_assess.results.report import Reported
-
-
-EvidenceT_co = TypeVar("EvidenceT_co", bound=Told, covariant=True)
-
-
-class Shares(NamedTuple):
-    """Shares of items that labels show one by one, such as accuracies.
-
-    Attributes
-    ----------
-    draws : (S, G) or (S,) floats
-        Posterior draws.
-    labelled : (G,) numbers, or a number
-        Labels of every group.
-    size : (G,) integers, or a number
-        Items of every group.
-    """
-
-    draws: Float[np.ndarray, "S ..."]
-    labelled: Int[np.ndarray, " G"] | float
-    size: Int[np.ndarray, " G"]
-
-
-class Answer(ABC):
-    """What people look at: sentences, a table, a figure."""
-
-    @abstractmethod
-    def summary(self) -> str:
-        """Say the answer in a few sentences."""
-
-    @abstractmethod
-    def table(self) -> Table:
-        """Tabulate the answer."""
-
-    def full_table(self) -> Table:
-        """Tabulate all of the answer, where `table` leaves out rows of what is long."""
-        return self.table()
-
-    @property
-    def item_shares(self) -> Shares | None:
-        """Posterior draws of shares of items; None where the answer is no share, or has no posterior."""
-        return None
-
-    @property
-    def headline(self) -> str:
-        """The answer as one sentence: the first one of the summary that is not about labels."""
-        return next(line for line in self.summary().splitlines() if not LABELLED.match(line))
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame, see `Table.to_frame`."""
-        return self.full_table().to_frame(backend)
-
-    def to_dict(self: Reported) -> dict[str, Json]:
-        """Return question, answer, interval and table as plain values that strict JSON can hold.
-
-        What is no number, or infinite, is None.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> found = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result().to_dict()
-        >>> found["labels_used"], found["guarantee"], found["table"][0]["group"]
-        (0, 'credible', 'cat')
-        """
-        from bayes_assess.results.report import as_dict  # which few need
-
-        return as_dict(self)
-
-    @in_progress("Writing the report")
-    def report(
-        self: Reported, path: str | os.PathLike[str], *, format: str | None = None, date: str | None = None
-    ) -> Path:
-        """Write question, answer, figure, table and origin as one page, all or nothing.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to write. An existing file is replaced.
-        format : {"html", "md"}, optional
-            A page that loads nothing, or Markdown without the figure; by default what the suffix says.
-        date : str, optional
-            When the answer was given, as the page says it; today by default.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
-
-        Raises
-        ------
-        OutputError
-            If the format is unknown, or the file cannot be written.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import bayes_assess as ba
-        >>> result = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result()
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.report(f"{folder}/report.html").read_text()[:15]
-        '<!DOCTYPE html>'
-        """
-        from bayes_assess.results.report import write_report
-
-        return write_report(self, path, format, date=date)
-
-    def __repr__(self) -> str:
-        return f"{self.summary()}\n\n{self.table()!r}"
-
-    def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary().splitlines())
-        return lines + self.table()._repr_html_()
+    SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=Section, default=Section, covariant=True)
+else:
+    SectionT_co = TypeVar("SectionT_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Answer, Generic[EvidenceT_co]):
+class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
     """The answer to a question: what labels are evidence of, in sentences, a table and a figure.
 
     Attributes
@@ -151,6 +43,8 @@ class Result(Answer, Generic[EvidenceT_co]):
     question : Question
     evidence : Told
         What labels say of what is asked, by how they are counted.
+    section : Section
+        What the question makes of it.
     prior : Belief
         What was believed of every cell before any label.
     cells : Cells
@@ -170,8 +64,15 @@ class Result(Answer, Generic[EvidenceT_co]):
 
     question: Question
     evidence: EvidenceT_co
+    section: SectionT_co
 
-    _of_parts: ClassVar[frozenset[str]] = frozenset()  # attributes that only some kinds of evidence, or sections, have
+    _of_parts: ClassVar[frozenset[str]] = frozenset(  # attributes that only some kinds of evidence, or sections, have
+        {
+            *"belief assumption standard_error".split(),
+            *"found credible_interval design_interval contradicted band sensitivity".split(),
+            *"covariance n_effective in_ellipsoid".split(),
+        }
+    )
 
     if not TYPE_CHECKING:
 
@@ -179,16 +80,25 @@ class Result(Answer, Generic[EvidenceT_co]):
             """Return the class: its parts are known to type checkers, and names of classes with parts are classes."""
             return cls
 
-    if TYPE_CHECKING:  # answers have these, each in its shape
+    @cached_property
+    def estimate(self) -> Any:
+        """What is asked, estimated: a posterior mean, of measures a median, or an estimate from weighted draws."""
+        return self.section.estimate
 
-        @cached_property
-        def estimate(self) -> Any: ...
+    @cached_property
+    def interval(self) -> Float[np.ndarray, "..."]:
+        """Interval of what is asked, by `guarantee`; it holds the estimate."""
+        return self.section.interval
 
-        @cached_property
-        def interval(self) -> Float[np.ndarray, "..."]: ...
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S ..."]:
+        """Posterior draws of what is asked, (S, ...); 10,000 of them unless there are very many groups."""
+        return self.section.draws
 
-        @cached_property
-        def draws(self) -> Float[np.ndarray, "S ..."]: ...
+    @property
+    def posterior(self) -> Any:
+        """Posterior of every cell in the population; of a measure, draws of the rate of its event in every cell."""
+        return self.evidence.posterior
 
     @property
     def guarantee(self) -> str:
@@ -258,23 +168,85 @@ class Result(Answer, Generic[EvidenceT_co]):
     @property
     def n_draws(self) -> int:
         """How many posterior draws are taken."""
-        return self.evidence.n_draws
+        return self.section.n_draws
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the labels, which end the summary."""
         return self.evidence.notes
 
+    @property
+    def belief(self: Result[Groupwise]) -> Belief | None:
+        """A posterior that has seen the labels, in the place of the prior's."""
+        return self.evidence.belief
+
+    @property
+    def assumption(self: Result[MeasureEvidence]) -> str:
+        """What estimates and intervals lean on."""
+        return self.evidence.assumption
+
+    @property
+    def standard_error(self: Result[MeasureEvidence]) -> Any:
+        """Posterior standard deviations, or standard errors."""
+        return self.evidence.shaped(self.evidence.standard_error)
+
+    @property
+    def found(self: Result[Believed]) -> Posterior:
+        """Draws of the belief's own parameters, and what the labels were."""
+        return self.evidence.found
+
+    @property
+    def credible_interval(self: Result[Believed]) -> Float[np.ndarray, "... 2"]:
+        """Intervals given the belief."""
+        return self.evidence.shaped(self.evidence.credible_interval)
+
+    @property
+    def design_interval(self: Result[Believed]) -> Float[np.ndarray, "... 2"]:
+        """Intervals from random items alone; of numbers with bounds, such as hold at any time."""
+        ends = self.evidence.design_interval
+        return ends if ends is None else self.evidence.shaped(ends)
+
+    @property
+    def contradicted(self: Result[Believed]) -> Any:
+        """Whether credible interval and design interval have no value in common."""
+        return self.evidence.shaped(self.evidence.contradicted)
+
+    @property
+    def band(self: Result[Believed]):
+        """Intervals that hold all measures at once; see `Believed.band`."""
+        return self.evidence.band
+
+    @property
+    def sensitivity(self: Result[Believed]):
+        """What the answer would be if positives hid among items of low score; see `Believed.sensitivity`."""
+        return self.evidence.sensitivity
+
+    @property
+    def covariance(self: Result[Weighted]) -> Float[np.ndarray, "k k"]:
+        """Covariance of the estimates ([NH] sec. 3.3.2)."""
+        return self.evidence.covariance
+
+    @property
+    def n_effective(self: Result[Weighted]) -> Any:
+        """Effective number of draws that inform the measure, see `effective_draws`."""
+        return self.evidence.shaped(self.evidence.n_effective)
+
+    @property
+    def in_ellipsoid(self: Result[Weighted]):
+        """Whether the confidence ellipsoid of all measures holds some values; see `Weighted.in_ellipsoid`."""
+        return self.evidence.in_ellipsoid
+
     def __dir__(self) -> list[str]:
         """Name what there is: some of it is of some questions, or of some kinds of evidence."""
-        absent = self._of_parts.difference(dir(self.evidence), dir(getattr(self, "section", None)))
+        absent = self._of_parts.difference(dir(self.evidence), dir(self.section))
         return [name for name in super().__dir__() if name not in absent]
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""
         lines = [f"{self.evidence._of_labels()} (design {self.design!r})."]
         lines += self._answer()
-        lines += self._on_the_prior()
+        of_the_prior = self.section.of_the_prior() if self.evidence.leans_on_prior else None
+        lines += [of_the_prior] if of_the_prior else []
         if self.volunteered:
             lines.append(
                 f"{self.volunteered:,} labels were told without being asked for: {self.evidence._use_of_volunteered}"
@@ -291,15 +263,7 @@ class Result(Answer, Generic[EvidenceT_co]):
         if self.guarantee == "exact":
             return [f"{said}; the answer does not depend on {them}."]
         lines = [f"{said}; the answer takes {them} to be like the {self.evidence._others_of_skipped}."]
-        return [*lines, *self._if_skipped()] if many_skipped(self.n_skipped, self.labels_used) else lines
-
-    def _on_the_prior(self) -> list[str]:
-        """Say what the labels taught the prior, or that they contradict it; nothing where there is nothing to say."""
-        return []
-
-    def _if_skipped(self) -> list[str]:
-        """Say what the answer would be if all items set aside were of one kind, or of another."""
-        return self.evidence._if_skipped()
+        return [*lines, *self.section.if_skipped()] if many_skipped(self.n_skipped, self.labels_used) else lines
 
     @abstractmethod
     def _answer(self) -> list[str]:
@@ -312,6 +276,11 @@ class Result(Answer, Generic[EvidenceT_co]):
     @abstractmethod
     def to_arviz(self) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object."""
+
+    @property
+    def _trusted(self: Result[MeasureEvidence]) -> str:
+        """What is not trusted where intervals are of random items alone."""
+        return self.evidence.trusted
 
     def _progress(self) -> str:
         return self.evidence._progress()

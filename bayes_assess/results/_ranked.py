@@ -15,7 +15,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results import plots
-from bayes_assess.results._base import Answer
+from bayes_assess.results._answer import Answer
 
 if TYPE_CHECKING:
     import xarray

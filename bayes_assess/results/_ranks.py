@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.results._base import EvidenceT_co, Result
+from bayes_assess.results._base import EvidenceT_co, Result, SectionT_co
 
 
-class Ranks(Result[EvidenceT_co]):
+class Ranks(Result[EvidenceT_co, SectionT_co]):
     """Ranks from joint draws, and the probabilities of being among the best and the worst."""
 
     @cached_property

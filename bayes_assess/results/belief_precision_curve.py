@@ -17,7 +17,7 @@ from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
-from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.metric import MetricResult
 from bayes_assess.results.sections.measures import Measures
@@ -114,7 +114,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         said = self.evidence.said_of_random_labels()
         return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {said}."
 
-    def _for_arviz(self) -> Variables:
+    def _variables(self) -> Variables:
         n = len(self._ranks)
         parts = {name: self.draws[:, i * n : (i + 1) * n][:, ::-1] for i, name in enumerate(("precision", "recall"))}
         return Variables(parts, {name: ["rank"] for name in parts}, {"rank": self._ranks})

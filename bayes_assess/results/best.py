@@ -16,11 +16,10 @@ from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
-from bayes_assess.results._ordered import MeasureEvidenceT_co
-from bayes_assess.results._pairs import pairs_table
+from bayes_assess.results._order import Order, widest_difference
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.weighted import Weighted
-from bayes_assess.results.metric import MetricResult
+from bayes_assess.results.metric import MeasureEvidenceT_co, MetricResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +140,8 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
             "p_best": self.probability_best,
             "p_good": self.probability_good,
         }
-        title = f"Lead in {measure_in_words(self._measure_name)} over the best of the others, {self._interval_label}s"
+        measure = measure_in_words(self.question.measure_name)
+        title = f"Lead in {measure} over the best of the others, {self._interval_label}s"
         formats = {**dict.fromkeys(("lead", "lower", "upper"), "+.4f"), "p_best": ".3f", "p_good": ".3f"}
         return Table({name: column[order] for name, column in columns.items()}, title=title, formats=formats)
 
@@ -153,8 +153,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         rope : float, optional
             Half-width of the region in which two systems count as equal; that of the question by default.
         """
-        found = self._pairs(self.question.rope if rope is None else rope)
-        return pairs_table(self.ordered_names, found, self._pairs_title)
+        return self._pairs_table(self.question.rope if rope is None else rope)
 
     def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
         """Draw the leads with their intervals.
@@ -177,17 +176,10 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         )
 
     @cached_property
-    def ordered_names(self) -> np.ndarray:
-        """Names of the systems, (G,)."""
-        return np.array(self.question.systems)
-
-    @property
-    def _is_ordered(self) -> bool:
-        return True
-
-    @property
-    def _ordered_by(self) -> str:
-        return "system"
+    def _order(self) -> Order:
+        names = np.array(self.question.systems)
+        order = names, "system", self.question.measure_name, self.estimate, self.interval, self.evidence.joint
+        return Order(*order, widest_difference(self.evidence))
 
     @cached_property
     def _leads(self) -> PosteriorMeasure:
@@ -204,9 +196,6 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @property
     def _rope(self) -> str:
         return points(self.question.rope)
-
-    def _ends_of_all(self) -> Float[np.ndarray, "G 2"]:
-        return self.interval
 
     def _answer(self) -> list[str]:
         leaning = [] if self.guarantee == "exact" else [self.evidence.leaning_of_verdict()]

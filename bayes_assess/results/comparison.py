@@ -10,47 +10,48 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import points
-from bayes_assess._tools.to_arviz import ArvizData, to_arviz
-from bayes_assess.estimators.joint_draws import PairDifferences
-from bayes_assess.questions import AllPairs, GroupPair, TwoSystems
-from bayes_assess.results._in_words import accuracies_compared
-from bayes_assess.results._of_groups import OfGroups
-from bayes_assess.results._pairs import Pairs
-from bayes_assess.results._verdict import Verdict
+from bayes_assess._tools.to_arviz import ArvizData
+from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, MeasurePairs, TwoSystems
+from bayes_assess.results._base import Result
+from bayes_assess.results._order import Order, Ordered
 from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.evidence.kinds import Evidence
 from bayes_assess.results.sections.compared import SameItems, Sides, TwoAccuracies, TwoCalibrationErrors
+from bayes_assess.results.sections.pairs import AllSides
 
 if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
 
+    ComparedT_co = typing_extensions.TypeVar("ComparedT_co", bound=Evidence, default=Groupwise, covariant=True)
     SidesT_co = typing_extensions.TypeVar("SidesT_co", bound=Sides, default=Sides, covariant=True)
+    AllSidesT_co = typing_extensions.TypeVar("AllSidesT_co", bound=AllSides, default=AllSides, covariant=True)
 else:
-    SidesT_co = TypeVar("SidesT_co", covariant=True)
+    ComparedT_co, SidesT_co, AllSidesT_co = (TypeVar(name, covariant=True) for name in ("E_co", "S_co", "A_co"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(OfGroups, Verdict[Groupwise], Generic[SidesT_co]):
-    """The difference D of two accuracies, or of two calibration errors, first less second, and the verdict on it.
+class CompareResult(Result[ComparedT_co, SidesT_co], Generic[ComparedT_co, SidesT_co]):
+    """The difference D of two accuracies, calibration errors or measures, first less second, and the verdict on it.
 
     Attributes
     ----------
     estimate : float
-        Posterior mean of D.
+        Posterior mean of D; of measures, the median, or an estimate from weighted draws.
     interval : (2,) floats
     masses : (3,) floats
         mu: posterior probabilities of D < -rope, |D| <= rope and D > rope.
     eta : int
-        The most probable of the three: 0, the first is worse; 1, practically equal; 2, the first is better.
+        The most probable of the three: 0, the first is worse, or lower; 1, practically equal; 2, the first is better,
+        or higher.
     probability : float
         lambda: the probability of that event.
     verdict : str
         The same as a sentence.
     share_differing : float
-        Of systems alone: share of items on which they differ, known without labels.
+        Of systems and their accuracies alone: share of items on which they differ, known without labels.
     section : Sides
-        What the question adds to the verdict.
+        What is compared, with the words for it.
 
     Examples
     --------
@@ -62,85 +63,99 @@ class CompareResult(OfGroups, Verdict[Groupwise], Generic[SidesT_co]):
     A is more than 5 points less accurate than B, as their labels show.
     """
 
-    question: GroupPair | TwoSystems
-    section: SidesT_co
+    question: GroupPair | TwoSystems | MeasureComparison
 
-    _of_parts: ClassVar[frozenset[str]] = frozenset({"share_differing"})
+    _of_parts: ClassVar[frozenset[str]] = Result._of_parts | {"share_differing"}
 
     @property
-    def share_differing(self: CompareResult[SameItems]) -> float:
+    def share_differing(self: CompareResult[Groupwise, SameItems]) -> float:
         """Share of items on which the systems differ."""
         return self.section.share_differing
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What is compared."""
+        return self.question.names()
 
     @property
     def comparatives(self) -> tuple[str, str]:
         """What the first side is if it is below, and if it is above."""
         return self.section.comparatives
 
-    @cached_property
-    def estimate(self) -> float:
-        """Posterior mean of the difference, first less second."""
-        return float(self.question.estimate(self.cells, self.evidence.learner, self.counts))
-
-    @cached_property
+    @property
     def masses(self) -> Float[np.ndarray, " 3"]:
         """Posterior probabilities of D < -rope, |D| <= rope and D > rope."""
-        return self.question.masses(self.cells, self.evidence.learner, self.counts)
+        return self.section.masses
+
+    @property
+    def eta(self) -> int:
+        """The most probable of the three events: 0, 1 or 2."""
+        return int(self.masses.argmax())
+
+    @property
+    def probability(self) -> float:
+        """Probability of the verdict."""
+        return float(self.masses.max())
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        exact = self.guarantee == "exact"
+        how = ", as their labels show" if exact else f" with probability {self.probability:.2f}"
+        return f"{self.section.event(self.eta)}{how}."
+
+    def verdict_table(self) -> Table:
+        """Tabulate the three events."""
+        return self.section.verdict_table()
 
     def table(self) -> Table:
-        """Tabulate both groups, or labels by which system was right."""
+        """Tabulate both groups, labels by which system was right, or the difference of the measures."""
         return self.section.table()
 
     def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the posterior density of the difference, with the region of practical equivalence marked."""
-        first, second = self.names
-        return self._density(self.draws, f"{first} less {second}", truth, ax)
+        """Draw the posterior density of the difference, with the region of practical equivalence marked.
 
-    def to_arviz(self) -> ArvizData:
-        """Return posterior and prior draws of the difference, and the counts, as an ArviZ object."""
-        prior = self.evidence.prior_draws(len(self.draws))
-        return to_arviz(
-            {"difference": self.draws},
-            prior={"difference": prior},
-            observed_data={"counts": self.counts},
-            constant_data={"items": self.cells.sizes, "rope": float(self.question.rope)},
-            dims={"counts": ["group", "outcome"], "items": ["group"]},
-            coords={"group": self.cells.names},
-            attrs=self._attributes(),
-        )
+        Of weighted draws, which have no posterior, that is the estimate with its interval.
+        """
+        return self.section.plot(truth, ax)
+
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
+        """Return posterior and prior draws of the difference, and the counts, as an ArviZ object.
+
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of a belief's model, where measures are compared; see `MetricResult.to_arviz`.
+        """
+        return self.section.to_arviz(parameters, self._attributes())
 
     def _answer(self) -> list[str]:
-        low, high = self.interval
-        return [
-            self.verdict,
-            f"{self.section.quantity} {self.estimate:+z.3f}, {self.level:.0%} {self.guarantee} interval "
-            f"[{low:+z.3f}, {high:+z.3f}].",
-            *self.section.lines(),
-        ]
-
-    def _event(self) -> str:
-        return self.section.event(self.eta)
-
-    def _of_the_prior(self) -> str | None:
-        return self.section.of_the_prior()
+        return [self.verdict, *self.section.answer()]
 
 
-TwoGroupsResult = CompareResult[TwoAccuracies]
-CalibrationComparisonResult = CompareResult[TwoCalibrationErrors]
-TwoSystemsResult = CompareResult[SameItems]
+TwoGroupsResult = CompareResult[Groupwise, TwoAccuracies]
+CalibrationComparisonResult = CompareResult[Groupwise, TwoCalibrationErrors]
+TwoSystemsResult = CompareResult[Groupwise, SameItems]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairsResult(OfGroups, Pairs[Groupwise]):
-    """All pairs of groups compared.
+class PairsResult(Ordered[ComparedT_co, AllSidesT_co], Generic[ComparedT_co, AllSidesT_co]):
+    """All pairs of groups compared by their accuracies or by another measure, such as systems by rates of good answers.
 
     Attributes
     ----------
-    estimate : (G, G) floats
-        Posterior means of accuracy differences, row less column.
-    interval : (G, G, 2) floats
+    estimate : (G, G) floats, or (G,)
+        Posterior means of accuracy differences, row less column; of another measure, that of every group.
+    interval : (G, G, 2) floats, or (G, 2)
+    difference : (G, G) floats
+        Differences, row less column: posterior means of accuracies, medians of another measure.
+    difference_interval : (G, G, 2) floats
     masses : (G, G, 3) floats
         Posterior probabilities that the row is worse, practically equal, better.
+    rank, rank_interval, probability_best, probability_worst
+        Of every group with items, see `ranking`.
+    section : AllSides
+        What is compared, with the words for it.
 
     Examples
     --------
@@ -150,64 +165,67 @@ class PairsResult(OfGroups, Pairs[Groupwise]):
     >>> a.tell(pool.ids, ["cat"] * 38 + ["dog"] * 22 + ["cat"] * 20)
     >>> a.result().masses[0, 1].round(2).tolist()
     [0.0, 0.0, 1.0]
+    >>> pool = ba.Pool(predictions=["good"] * 6, classes=["bad", "good"], groups={"system": list("aaabbb")})
+    >>> a = ba.assess(pool, ba.Compare(by="system", measure="rate"))
+    >>> a.tell(pool.ids, ["good"] * 4 + ["bad"] * 2)
+    >>> r = a.result()
+    >>> r.masses[0, 1].tolist(), r.probability_best.tolist()
+    ([0.0, 0.0, 1.0], [1.0, 0.0])
     """
 
-    question: AllPairs
+    question: AllPairs | MeasurePairs
+
+    _of_parts: ClassVar[frozenset[str]] = Result._of_parts | {"size"}
 
     @property
-    def size(self) -> Int[np.ndarray, " G"]:
+    def size(self: PairsResult[Groupwise]) -> Int[np.ndarray, " G"]:
         """Items of every group, (G,)."""
-        return self.cells.sizes
+        return self.evidence.size
 
-    @cached_property
+    @property
+    def difference(self) -> Float[np.ndarray, "G G"]:
+        """All differences, row less column, (G, G)."""
+        return self.section.differences[0]
+
+    @property
+    def difference_interval(self) -> Float[np.ndarray, "G G 2"]:
+        """Intervals of all differences, row less column, (G, G, 2)."""
+        return self.section.differences[1]
+
+    @property
     def masses(self) -> Float[np.ndarray, "G G 3"]:
-        """Posterior probabilities that the row is worse than the column, practically equal, better."""
-        return self.question.masses(self.cells, self.evidence.learner, self.counts)
+        """Probabilities that the row is worse than the column, practically equal, better, (G, G, 3)."""
+        return self.section.masses
+
+    @property
+    def probability(self) -> float:
+        """Probability of the least sure verdict on groups with items."""
+        return float(self.section.compared.masses.max(-1).min())
+
+    def table(self) -> Table:
+        """Tabulate every pair of groups with items, the surest verdicts first."""
+        return self.section.table()
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw how sure it is which of every two groups is better, as a heat map."""
+        return self.section.plot(ax)
+
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
+        """Return posterior draws of every group, of accuracies ``theta`` prior ones too, as an ArviZ object.
+
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of a belief's model, where measures are compared; see `MetricResult.to_arviz`.
+        """
+        return self.section.to_arviz(parameters, self._attributes())
+
+    def _pairs_table(self, rope: float) -> Table:
+        return self.section.table(self.section.compared_by(rope))
 
     @cached_property
-    def draws(self) -> Float[np.ndarray, "S G G"]:
-        """Posterior draws of all differences, (S, G, G): fewer of them the more groups there are."""
-        n_draws = int(np.clip(20_000_000 // self.size.size**2, 250, 10_000))
-        return self.evidence.draws(n_draws)
-
-    def to_arviz(self) -> ArvizData:
-        """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""
-        posterior, prior = self.evidence.thetas(self.n_draws)
-        observed = {"agreements": self.counts[:, 1]}
-        return self.evidence.to_arviz({"theta": posterior}, {"theta": prior}, observed, self._attributes())
-
-    @cached_property
-    def _compared(self) -> PairDifferences:
-        square = np.ix_(self._filled, self._filled)
-        return PairDifferences(self.estimate[square], self.interval[square], self.masses[square])
-
-    @property
-    def _filled(self) -> Int[np.ndarray, " J"]:
-        """Groups with items, which are compared."""
-        return np.flatnonzero(self.size)
-
-    @property
-    def _names(self) -> np.ndarray:
-        return self.groups[self._filled]
-
-    @property
-    def _pairs_title(self) -> str:
-        return f"Differences of accuracies, {self._interval_label}s"
-
-    @property
-    def _rope(self) -> str:
-        return points(self.question.rope)
-
-    def _of_the_prior(self) -> str | None:
-        return self.evidence.contradiction()
+    def _order(self) -> Order:
+        return self.section.order
 
     def _answer(self) -> list[str]:
-        table = self.table()
-        row = int(np.abs(table["difference"]).argmax()) if self.guarantee == "exact" else 0
-        masses = [table[f"p_{event}"][row] for event in ("worse", "equal", "better")]
-        event = accuracies_compared(
-            str(table["first"][row]), str(table["second"][row]), int(np.argmax(masses)), self.question.rope
-        )
-        if self.guarantee == "exact":
-            return [f"{self._said_of_pairs()}.", f"The largest difference: {event}."]
-        return [f"{self._said_of_pairs()}.", f"The surest: {event} with probability {max(masses):.2f}."]
+        return self.section.answer(self._said_of_the_best)

@@ -9,30 +9,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.seeds import jax_key
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.models.belief import is_mixture
 from bayes_assess.questions import ConfusionMatrix
-from bayes_assess.questions._base import pool_size
 from bayes_assess.results import plots
-from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
-from bayes_assess.results._of_groups import OfGroups
+from bayes_assess.results._base import Result
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.groups import CostResult, GroupResult
 from bayes_assess.results.sections.costs import Costs
+from bayes_assess.results.sections.matrix import Matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ARVIZ_NUMBERS = 20_000_000  # draws of whole matrices
 _ANNOTATED = 12  # classes up to which a figure has room for numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionResult(OfGroups):
+class ConfusionResult(Result[Groupwise, Matrix]):
     """Shares of labels among the items of every predicted class.
 
     Attributes
@@ -71,11 +68,6 @@ class ConfusionResult(OfGroups):
     def labelled(self) -> Int[np.ndarray, " K"]:
         """Labels of every predicted class, (K,)."""
         return self.counts.sum(-1)
-
-    @property
-    def n_draws(self) -> int:
-        """How many posterior draws are taken: few of a large matrix."""
-        return int(np.clip(_ARVIZ_NUMBERS // self.counts.size, 20, 10_000))
 
     @cached_property
     def cost(self) -> CostResult:
@@ -154,7 +146,7 @@ class ConfusionResult(OfGroups):
 
     def _answer(self) -> list[str]:
         diagonal = np.diagonal(self.estimate) @ self.cells.weights
-        low, high = self.evidence.ends_of(self._agreements @ self.cells.weights, diagonal)
+        low, high = self.evidence.ends_of(self.section.agreements @ self.cells.weights, diagonal)
         lines = [
             f"Confusion matrix of {len(self.classes)} classes; overall accuracy {diagonal:.3f}, {self.level:.0%} "
             f"{self.guarantee} interval [{low:.3f}, {high:.3f}]."
@@ -169,24 +161,6 @@ class ConfusionResult(OfGroups):
             mean, (low, high) = self.cost.overall
             lines.append(f"An item costs {mean:.3f} on average, {self.level:.0%} interval [{low:.3f}, {high:.3f}].")
         return lines
-
-    def _of_the_prior(self) -> str | None:
-        own, score = np.arange(len(self.classes)), self.cells.mean_score
-        found = contradiction(agreement_belief(self.prior, own), self.counts[own, own], self.labelled, score)
-        return found or what_was_learned(self.posterior, self._agreements, self.size, score, self._tails())
-
-    @cached_property
-    def _agreements(self) -> Float[np.ndarray, "S K"]:
-        """Posterior draws of the share of every predicted class that is right."""
-        own = np.arange(len(self.classes))
-        belief = agreement_belief(self.posterior, own)
-        if belief is self.posterior:  # no closed form; few draws of a large matrix
-            return self.draws[:, own, own]
-        right = self.counts[own, own]
-        counts = np.stack([self.labelled - right, right], axis=-1)
-        return np.concatenate(
-            list(value_draws(belief, counts, pool_size(self.question, self.cells), self.seed, 10_000))
-        )
 
     def _pairs(self, rows: np.ndarray, columns: np.ndarray) -> Table:
         interval = self.interval[rows, columns]

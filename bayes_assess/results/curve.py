@@ -18,9 +18,8 @@ from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
 from bayes_assess.results._curve_point import CurvePoint, Measured
-from bayes_assess.results._ordered import MeasureEvidenceT_co
-from bayes_assess.results.evidence._belief_draws import Variables
-from bayes_assess.results.metric import MetricResult
+from bayes_assess.results.evidence._on_measures import Variables
+from bayes_assess.results.metric import MeasureEvidenceT_co, MetricResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +194,7 @@ F1 [0.667, 0.667].
         rows : int, optional
             At most so many, spread over the curve; None for all.
         """
-        value, ends, known = np.atleast_1d(self.estimate), self._ends_of_all(), self._thresholds
+        value, ends, known = self.evidence.value, self.evidence.ends, self._thresholds
         n = len(known)
         few = n if rows is None else min(rows, n)
         places = np.unique(np.linspace(0, n - 1, few).round().astype(int))
@@ -221,8 +220,8 @@ F1 [0.667, 0.667].
         ax : Axes, optional
         """
         return plots.precision_recall_curve(
-            np.atleast_1d(self.estimate),
-            self._ends_of_all(),
+            self.evidence.value,
+            self.evidence.ends,
             truth=truth,
             interval_label=f"{self._interval_label}s",
             title=f"Precision and recall: {self._progress()}",
@@ -291,7 +290,7 @@ F1 [0.667, 0.667].
         said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
         return f"Without trusting the scores, at threshold {middle.threshold:.4g}: {said}"
 
-    def _for_arviz(self) -> Variables:
+    def _variables(self) -> Variables:
         parts = {name: self.draws[:, self._part(name)] for name in ("precision", "recall")}
         return Variables(parts, {name: ["threshold"] for name in parts}, {"threshold": self._thresholds})
 
@@ -300,7 +299,7 @@ F1 [0.667, 0.667].
         return slice(0, n) if name == "precision" else slice(n, 2 * n)
 
     def _point(self, at: int) -> CurvePoint:
-        value, ends, design = np.atleast_1d(self.estimate), self._ends_of_all(), self._design_ends
+        value, ends, design = self.evidence.value, self.evidence.ends, self._design_ends
         places = {name: at + self._part(name).start for name in ("precision", "recall")}
         parts = {
             name: Measured(float(value[i]), ends[i], None if design is None else design[i])

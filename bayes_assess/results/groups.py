@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -16,10 +16,10 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results import plots
-from bayes_assess.results._base import Shares
-from bayes_assess.results._of_groups import OfGroups
+from bayes_assess.results._answer import Shares
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.sections.calibration import CalibrationErrors
 from bayes_assess.results.sections.costs import Costs
 from bayes_assess.results.sections.groups import Accuracies, GroupSection
 from bayes_assess.results.sections.recalls import Recalls
@@ -28,28 +28,133 @@ if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
 
-    SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=GroupSection, default=Accuracies, covariant=True)
+    GroupSectionT_co = typing_extensions.TypeVar(
+        "GroupSectionT_co", bound=GroupSection, default=Accuracies, covariant=True
+    )
 else:
-    SectionT_co = TypeVar("SectionT_co", covariant=True)
+    GroupSectionT_co = TypeVar("GroupSectionT_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupwiseResult(OfGroups, Ranks[Groupwise]):
-    """One value per group: estimates, intervals, ranks (1 is the worst) and probabilities.
+class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co]):
+    """Accuracy, recall, cost or calibration error of every group: estimates, intervals, ranks (1 is the worst).
 
     Attributes
     ----------
     groups : (G,) names
     estimate : (G,) floats
+        Posterior mean accuracy of every group, cost of an item, or expected calibration error, which is a number where
+        there are no groups; of recall expected found items over expected positive ones, or for
+        ``target="population"`` the posterior mean.
     interval : (G, 2) floats
+        Equal-tailed credible interval.
+    level : float
+        Posterior probability of the interval.
+    guarantee : str
+        ``"credible"``, or ``"exact"`` once everything is labelled; for recall, every group has positive items then.
     size, labelled : (G,) integers
         Items and labels.
+    successes : (G,) integers
+        Labels that agree with the prediction; of recall, of positive items that the system has found; not of costs.
+    positives : (G,) integers
+        Positive labels; of recall alone.
+    labels_used : int
+    design : str
+    question : GroupAccuracy, GroupRecall, MostCostly, or a subclass
+    prior, posterior : Belief
+    section : Accuracies, Recalls, Costs or CalibrationErrors
+        What the question adds to the table.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat", "cat", "dog"])
+    >>> a = ba.assess(pool, ba.GroupAccuracy())
+    >>> queries = a.ask(3)
+    >>> a.tell(queries.ids, ["cat", "cat", "cat"])
+    >>> a.result().estimate.tolist(), a.result().guarantee
+    ([1.0, 0.0], 'exact')
     """
+
+    _of_parts: ClassVar[frozenset[str]] = Ranks._of_parts | {
+        *"successes positives bins confidence accuracy accuracy_interval gap probability_overconfident plug_in".split(),
+        *"maximum_error maximum_error_interval group_accuracy group_accuracy_interval bins_table".split(),
+    }
+
+    @property
+    def successes(self: GroupResult[Accuracies | Recalls]) -> Int[np.ndarray, " G"]:
+        """Labels of every group that agree with the prediction; of recall, positive ones whose items were found."""
+        return self.section.successes
+
+    @property
+    def positives(self: GroupResult[Recalls]) -> Int[np.ndarray, " G"]:
+        """Positive labels of every group, (G,)."""
+        return self.section.positives
+
+    @property
+    def bins(self: GroupResult[CalibrationErrors]) -> np.ndarray:
+        """Names of the bins, (B,); this and what follows up to `bins_table` is of calibration."""
+        return self.section.bins
+
+    @property
+    def confidence(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, "G B"]:
+        """Mean confidence of every bin."""
+        return self.section.confidence
+
+    @property
+    def accuracy(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, "G B"]:
+        """Posterior mean accuracy of every bin."""
+        return self.section.accuracy
+
+    @property
+    def accuracy_interval(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, "G B 2"]:
+        """Equal-tailed credible interval of every bin's accuracy."""
+        return self.section.accuracy_interval
+
+    @property
+    def gap(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, "G B"]:
+        """Accuracy less confidence: negative where the system is over-confident."""
+        return self.section.gap
+
+    @property
+    def probability_overconfident(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, "G B"]:
+        """Posterior probability that a bin's accuracy is below its confidence; 0 for bins without items."""
+        return self.section.probability_overconfident
+
+    @property
+    def plug_in(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, " G"]:
+        """Calibration error of the posterior mean accuracies ([ABA]'s estimate), (G,), or a number."""
+        return self.section.plug_in
+
+    @property
+    def maximum_error(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, " G"]:
+        """Posterior mean of the maximum calibration error over bins with items, (G,)."""
+        return self.section.maximum_error
+
+    @property
+    def maximum_error_interval(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, "G 2"]:
+        """Equal-tailed credible interval of the maximum calibration error, (G, 2)."""
+        return self.section.maximum_error_interval
+
+    @property
+    def group_accuracy(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, " G"]:
+        """Posterior mean accuracy of every group, (G,)."""
+        return self.section.group_accuracy
+
+    @property
+    def group_accuracy_interval(self: GroupResult[CalibrationErrors]) -> Float[np.ndarray, "G 2"]:
+        """Equal-tailed credible interval of every group's accuracy, (G, 2)."""
+        return self.section.group_accuracy_interval
+
+    @property
+    def bins_table(self: GroupResult[CalibrationErrors]):
+        """Table of the bins of a group; see `CalibrationErrors.bins_table`."""
+        return self.section.bins_table
 
     @property
     def by(self) -> str:
         """What the groups are."""
-        return self.cells.parts[0].description
+        return self.evidence.by
 
     @property
     def size(self) -> Int[np.ndarray, " G"]:
@@ -68,16 +173,16 @@ class GroupwiseResult(OfGroups, Ranks[Groupwise]):
 
     def _draw_ranks(self) -> Int[np.ndarray, "S J"]:
         """Rank every group with items in every draw; ties are broken at random."""
+        if self.section.alone:
+            raise QuestionError("The calibration error of the whole pool has no ranks; ask that of groups, by=...")
         filled = self.size > 0
         draws = np.asarray(self.draws)[:, filled]
         return random_ranks(draws if self.question.low_is_worst else -draws, self.seed)
 
-    if TYPE_CHECKING:
-
-        @cached_property
-        def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
-            """Value over the whole pool: estimate and credible interval."""
-            ...
+    @property
+    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
+        """Value over the whole pool: estimate and credible interval."""
+        return self.section.overall
 
     @property
     def labels_as_good(self) -> int | None:
@@ -103,15 +208,18 @@ class GroupwiseResult(OfGroups, Ranks[Groupwise]):
         >>> ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).result().table().columns[:5]
         ('group', 'items', 'labelled', 'right', 'estimate')
         """
+        own = self.section.table()
+        if own is not None:
+            return own
         columns = {
             "group": self.groups,
             "items": self.size,
             "labelled": self.labelled,
-            **self._columns_of_labels(),
+            **self.section.columns(),
             "estimate": self.estimate,
             "lower": self.interval[:, 0],
             "upper": self.interval[:, 1],
-            **self._more_columns(),
+            **self.section.more_columns(),
             "rank": self.rank,
             "rank_lower": self.rank_interval[:, 0],
             "rank_upper": self.rank_interval[:, 1],
@@ -131,36 +239,42 @@ class GroupwiseResult(OfGroups, Ranks[Groupwise]):
 
     def plot(
         self,
-        kind: str = "estimate",
+        kind: str | None = None,
         *,
-        truth: Float[np.ndarray, " G"] | None = None,
+        group: Hashable | None = None,
+        truth: Float[np.ndarray, "..."] | None = None,
         prior: bool = False,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw every group's estimate, or rank, with its interval.
+        """Draw every group's estimate, or rank, with its interval; of calibration, bins or accuracies, too.
 
         Parameters
         ----------
-        kind : {"estimate", "rank"}
-        truth : (G,), optional
-            Known values to mark, such as `question.truth(pool, labels)`.
+        kind : {"estimate", "rank", "reliability", "scatter"}, optional
+            The first by default. The last two are of calibration: bins of one group with the histogram of their scores,
+            the default without groups; and every group's accuracy against its ECE, the default with groups.
+        group : optional
+            Name of the group for a reliability diagram; needed only if there are several.
+        truth : array, optional
+            Known values to mark, (G,), such as `question.truth(pool, labels)`; accuracies of the group's bins (B,) for
+            reliability, accuracy and ECE (G, 2) for the scatter.
         prior : bool
-            Whether to mark the prior means, too.
+            Whether to mark the prior means, too; not in the scatter.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
         """
+        asked, label = np.isin(self.groups, self.identified), self._most() if len(self.identified) else None
+        own = self.section.plot(kind, group=group, truth=truth, prior=prior, asked=asked, asked_label=label, ax=ax)
+        if own is not None:
+            return own
         quantity = self.question.quantity
-        if kind not in ("estimate", "rank", quantity):
-            raise QuestionError(f"A result plots 'estimate' or 'rank'; found {kind!r}.")
         shown = np.flatnonzero(self.size > 0)
         if not self.question.low_is_worst:  # figures start with the worst group
             shown = shown[np.argsort(-self.estimate[shown], kind="stable")]
         names = [str(name) for name in self.groups[shown]]
-        highlight = np.isin(self.groups, self.identified)[shown] if len(self.identified) else None
         title = f"by {self.by}: {self._progress()}"
         ends_are = f"{self._interval_label}s"
-        sought: dict[str, Any] = {"highlight": highlight}
-        sought["highlight_label"] = None if highlight is None else self._most()
+        sought: dict[str, Any] = {"highlight": asked[shown] if asked.any() else None, "highlight_label": label}
         truth = None if truth is None else np.asarray(truth, np.float64)[shown]
         if kind == "rank":
             worst_first = 1 if self.question.low_is_worst else -1
@@ -182,17 +296,18 @@ class GroupwiseResult(OfGroups, Ranks[Groupwise]):
             ax=ax,
         )
 
+    def to_arviz(self) -> ArvizData:
+        """Return posterior and prior draws, observed and constant data as an ArviZ object; see `section.to_arviz`."""
+        return self.section.to_arviz(self._attributes())
+
     def _answer(self) -> list[str]:
-        mean, (low, high) = self.overall
-        lines = [
-            f"Overall {self.question.quantity} {mean:.3f}, {self.level:.0%} {self.guarantee} interval "
-            f"[{low:.3f}, {high:.3f}]."
-        ]
+        return [*self.section.on_all(), *([] if self.section.alone else self._on_groups()), *self.section.lines()]
+
+    def _on_groups(self) -> list[str]:
         if self.question.sign:
-            return [*lines, self._extremes()]
+            return [self._extremes()]
         width = np.diff(self.interval[self.size > 0], axis=-1)
         return [
-            *lines,
             f"{len(width)} groups by {self.by}; their intervals are {np.median(width):.3f} wide in the median and "
             f"{width.max():.3f} at most."
             if len(width) > 1
@@ -202,14 +317,6 @@ class GroupwiseResult(OfGroups, Ranks[Groupwise]):
     def _prior_estimate(self) -> Float[np.ndarray, " G"]:
         """Compute what the estimate was before any label."""
         return self.question.estimate(self.cells, self.prior, self.evidence.nothing)
-
-    def _columns_of_labels(self) -> dict[str, np.ndarray]:
-        """Columns of what the labels alone show, beside which estimates stand."""
-        return {}
-
-    def _more_columns(self) -> dict[str, np.ndarray]:
-        """Columns that only some results have."""
-        return {}
 
     @property
     def sought_column(self) -> str:
@@ -251,84 +358,9 @@ class GroupwiseResult(OfGroups, Ranks[Groupwise]):
         return out
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class GroupResult(GroupwiseResult, Generic[SectionT_co]):
-    """Accuracy, recall or cost of every group: estimates, intervals, ranks (1 is the worst) and probabilities.
-
-    Attributes
-    ----------
-    groups : (G,) names
-    estimate : (G,) floats
-        Posterior mean accuracy of every group, or cost of an item; of recall expected found items over expected
-        positive ones, or for ``target="population"`` the posterior mean.
-    interval : (G, 2) floats
-        Equal-tailed credible interval.
-    level : float
-        Posterior probability of the interval.
-    guarantee : str
-        ``"credible"``, or ``"exact"`` once everything is labelled; for recall, every group has positive items then.
-    size, labelled : (G,) integers
-        Items and labels.
-    successes : (G,) integers
-        Labels that agree with the prediction; of recall, of positive items that the system has found; not of costs.
-    positives : (G,) integers
-        Positive labels; of recall alone.
-    labels_used : int
-    design : str
-    question : GroupAccuracy, GroupRecall, MostCostly, or a subclass
-    prior, posterior : Belief
-    section : Accuracies, Recalls or Costs
-        What the question adds to the table.
-
-    Examples
-    --------
-    >>> import bayes_assess as ba
-    >>> pool = ba.Pool(predictions=["cat", "cat", "dog"])
-    >>> a = ba.assess(pool, ba.GroupAccuracy())
-    >>> queries = a.ask(3)
-    >>> a.tell(queries.ids, ["cat", "cat", "cat"])
-    >>> a.result().estimate.tolist(), a.result().guarantee
-    ([1.0, 0.0], 'exact')
-    """
-
-    section: SectionT_co
-
-    _of_parts: ClassVar[frozenset[str]] = frozenset({"successes", "positives"})
-
-    @property
-    def successes(self: GroupResult[Accuracies | Recalls]) -> Int[np.ndarray, " G"]:
-        """Labels of every group that agree with the prediction; of recall, positive ones whose items were found."""
-        return self.section.successes
-
-    @property
-    def positives(self: GroupResult[Recalls]) -> Int[np.ndarray, " G"]:
-        """Positive labels of every group, (G,)."""
-        return self.section.positives
-
-    @cached_property
-    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
-        """Value over the whole pool: estimate and credible interval."""
-        mean, draws = self.section.overall(self.estimate, self.draws)
-        return mean, self.evidence.ends_of(draws, mean)
-
-    def to_arviz(self) -> ArvizData:
-        """Return posterior and prior draws, observed and constant data as an ArviZ object; see `section.to_arviz`."""
-        return self.section.to_arviz(self.draws, self._attributes())
-
-    def _columns_of_labels(self) -> dict[str, np.ndarray]:
-        return self.section.columns()
-
-    def _answer(self) -> list[str]:
-        return [*super()._answer(), *self.section.lines()]
-
-    def _of_the_prior(self) -> str | None:
-        return self.section.of_the_prior(self.draws)
-
-    def _if_skipped(self) -> list[str]:
-        return self.section.if_skipped()
-
-
 RecallResult = GroupResult[Recalls]
 """Recall of every group; to `isinstance`, any `GroupResult` is one."""
 CostResult = GroupResult[Costs]
 """Mean cost of an item by predicted class; to `isinstance`, any `GroupResult` is one."""
+CalibrationResult = GroupResult[CalibrationErrors]
+"""Calibration errors, of all items or of every group; to `isinstance`, any `GroupResult` is one."""

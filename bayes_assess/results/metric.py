@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
-from bayes_assess.designs._belief_state import Posterior
-from bayes_assess.results import plots
-from bayes_assess.results._base import Shares
-from bayes_assess.results._in_words import title_of
-from bayes_assess.results._ordered import MeasureEvidenceT_co, Ordered
-from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.questions import Metric
+from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.results._answer import Shares
+from bayes_assess.results._in_words import in_one_line
+from bayes_assess.results._order import Order, Ordered, order_of
+from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
-from bayes_assess.results.evidence.of_measures import MeasureEvidence
-from bayes_assess.results.evidence.weighted import Weighted
+from bayes_assess.results.evidence.kinds import MeasureEvidence
 from bayes_assess.results.sections.judged import Judged, JudgedMeans, JudgedRates
 from bayes_assess.results.sections.measures import Measures
 
+MeasureEvidenceT_co = TypeVar("MeasureEvidenceT_co", bound=MeasureEvidence, covariant=True)
 if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
@@ -34,191 +34,8 @@ else:
     MeasureSectionT_co = TypeVar("MeasureSectionT_co", covariant=True)
 
 
-class MeasuresResult(Ordered[MeasureEvidenceT_co]):
-    """Measures and the evidence on them, whatever is asked of them.
-
-    Type checkers know by the class of the evidence which of the attributes there are; those that are not there raise
-    AttributeError.
-    """
-
-    _of_parts: ClassVar[frozenset[str]] = frozenset(
-        {
-            *"found credible_interval design_interval contradicted band sensitivity".split(),
-            *"covariance n_effective in_ellipsoid".split(),
-        }
-    )
-
-    @property
-    def assumption(self) -> str:
-        """What estimates and intervals lean on."""
-        return self.evidence.assumption
-
-    @cached_property
-    def estimate(self) -> Any:
-        """Estimated measures: posterior medians, or estimates from weighted draws, within their ranges."""
-        return self._shaped(self.evidence.value)
-
-    @cached_property
-    def interval(self) -> Float[np.ndarray, "... 2"]:
-        """Intervals; credible ones are wider where random items contradict them."""
-        return self._shaped(self._ends_of_all())
-
-    @property
-    def standard_error(self) -> Any:
-        """Posterior standard deviations, or standard errors."""
-        return self._shaped(self.evidence.standard_error)
-
-    @property
-    def posterior(self) -> Any:
-        """Draws of the rate of the event in every cell, (S, K); with design ``"adaptive"``, the tree of labels."""
-        return self.evidence.posterior
-
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S k"]:
-        """Posterior draws of the measures."""
-        if self.evidence.has_posterior:
-            return self.evidence.joint
-        return self.question.draws(self.cells, self.prior, self.counts, self.seed, self.n_draws)  # which says why not
-
-    @property
-    def item_shares(self) -> Shares | None:
-        """Posterior draws of an accuracy or of rates; None of measures that are no shares of items."""
-        if not (self.evidence.has_posterior and self.question.of_shares):
-            return None
-        return Shares(self.draws, self.labels_used / max(self.draws[0].size, 1), self._measured_items)
-
-    @property
-    def found(self: MeasuresResult[Believed]) -> Posterior:
-        """Draws of the belief's own parameters, and what the labels were."""
-        return self.evidence.found
-
-    @property
-    def credible_interval(self: MeasuresResult[Believed]) -> Float[np.ndarray, "... 2"]:
-        """Intervals given the belief."""
-        return self._shaped(self.evidence.credible_interval)
-
-    @property
-    def design_interval(self: MeasuresResult[Believed]) -> Float[np.ndarray, "... 2"]:
-        """Intervals from random items alone; of numbers with bounds, such as hold at any time."""
-        ends = self.evidence.design_interval
-        return ends if ends is None else self._shaped(ends)
-
-    @property
-    def contradicted(self: MeasuresResult[Believed]) -> Any:
-        """Whether credible interval and design interval have no value in common."""
-        return self._shaped(self.evidence.contradicted)
-
-    @property
-    def band(self: MeasuresResult[Believed]):
-        """Intervals that hold all measures at once; see `Believed.band`."""
-        return self.evidence.band
-
-    @property
-    def sensitivity(self: MeasuresResult[Believed]):
-        """What the answer would be if positives hid among items of low score; see `Believed.sensitivity`."""
-        return self.evidence.sensitivity
-
-    @property
-    def covariance(self: MeasuresResult[Weighted]) -> Float[np.ndarray, "k k"]:
-        """Covariance of the estimates ([NH] sec. 3.3.2)."""
-        return self.evidence.covariance
-
-    @property
-    def n_effective(self: MeasuresResult[Weighted]) -> Any:
-        """Effective number of draws that inform the measure, see `effective_draws`."""
-        return self._shaped(self.evidence.n_effective)
-
-    @property
-    def in_ellipsoid(self: MeasuresResult[Weighted]):
-        """Whether the confidence ellipsoid of all measures holds some values; see `Weighted.in_ellipsoid`."""
-        return self.evidence.in_ellipsoid
-
-    def table(self) -> Table:
-        """Tabulate all measures."""
-        ends = self._ends_of_all()
-        columns = {
-            "measure": self.groups,
-            "estimate": np.atleast_1d(self.estimate),
-            "lower": ends[:, 0],
-            "upper": ends[:, 1],
-            **self.evidence.columns(),
-            **self._more_columns(),
-        }
-        title = f"{title_of(self.question)}, {self._interval_label}s"
-        numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
-        return Table(columns, title=title, formats=dict.fromkeys(numbers, ".4f"))
-
-    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
-        """Return posterior draws of every measure, by its name, as an ArviZ object.
-
-        The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,
-        kind="stats")`` leaves them out.
-
-        Of weighted draws, design ``"adaptive"`` alone has a model, of labels, on which the estimate does not lean. Its
-        Dirichlet tree has learned the labelled items ([NH] section 4): ``probability``, P(label | block), by block and
-        label; ``theta``, the shares of the labels among items such as are asked for, which are not those of the pool;
-        and ``psi``, the share of every block given the label, among these. The group ``prior`` holds the same before
-        any label, ``observed_data`` the labels of every block.
-
-        Parameters
-        ----------
-        parameters : bool
-            Whether to add those of a belief's model: `rate`, the rate of the event among items that are alike, and
-            `strength`; the first is called `cell_rate` where the measure itself is a `rate`.
-
-        Raises
-        ------
-        QuestionError
-            If the design has no model of labels.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"))
-        >>> a.tell(a.ask(3).ids, [0, 1, 1])
-        >>> list(a.result().to_arviz()["posterior"].data_vars)
-        ['f1']
-        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"), design="adaptive")
-        >>> a.tell(a.ask(3).ids, [0, 1, 1])
-        >>> a.result().to_arviz()["posterior"]["probability"].dims
-        ('chain', 'draw', 'block', 'true_label')
-        """
-        return self.evidence.to_arviz(self._for_arviz, parameters, self._attributes())
-
-    def _for_arviz(self) -> Variables:
-        """Return the measures as variables, with their dimensions."""
-        draws = self.draws
-        if self._is_ordered:
-            by, names = self._ordered_by, self.ordered_names
-            by = f"{by}_group" if by in ("chain", "draw", "cell") else by  # dimensions of their own
-            return Variables({self._measure_name: draws}, {self._measure_name: [by]}, {by: names})
-        return Variables(dict(zip(self.groups.tolist(), draws.T, strict=True)), {}, {})
-
-    @property
-    def headline(self) -> str:
-        """The answer as one sentence."""
-        one_line = self.evidence.takes_one_line and not self._is_ordered
-        return self._in_one_line() if one_line else super().headline
-
-    def _answer(self) -> list[str]:
-        return self.evidence.lines(self._said_of_the_best() if self._is_ordered else [])
-
-    def _more_columns(self) -> dict[str, Array]:
-        """Columns that only some questions have."""
-        return {}
-
-    @property
-    def _measured_items(self) -> Int[np.ndarray, " G"]:
-        """Items of every group that is measured, or of the pool."""
-        return np.asarray(self.cells.n_items)
-
-    @property
-    def _trusted(self) -> str:
-        return self.evidence.trusted
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT_co, MeasureSectionT_co]):
+class MetricResult(Ordered[MeasureEvidenceT_co, MeasureSectionT_co], Generic[MeasureEvidenceT_co, MeasureSectionT_co]):
     """Measures, such as F1, rates or means, from a belief that learns what the scores mean, or from weighted draws.
 
     Attributes
@@ -277,12 +94,24 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
     (0.0, 'exact')
     """
 
-    section: MeasureSectionT_co
+    question: Metric
 
-    _of_parts: ClassVar[frozenset[str]] = MeasuresResult._of_parts | {
+    _of_parts: ClassVar[frozenset[str]] = Ordered._of_parts | {
         *"difference bias bias_interval random_labels judge_rate judge_mean judge_table".split(),
         *"items judged values group".split(),
     }
+
+    @property
+    def cells(self) -> MetricCells:
+        """What labels are counted in."""
+        return self.evidence.cells
+
+    @property
+    def item_shares(self) -> Shares | None:
+        """Posterior draws of an accuracy or of rates; None of measures that are no shares of items."""
+        if not (self.evidence.has_posterior and self.question.of_shares):
+            return None
+        return Shares(self.draws, self.labels_used / max(self.draws[0].size, 1), self.section.measured_items)
 
     @property
     def difference(self: MetricResult[Believed, Measures]):
@@ -292,27 +121,27 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
     @property
     def judge_rate(self: MetricResult[MeasureEvidence, JudgedRates]) -> Any:
         """Share of the items that are predicted positive: what the predictions alone say."""
-        return self._shaped(self.section.judge_rate)
+        return self.evidence.shaped(self.section.judge_rate)
 
     @property
     def judge_mean(self: MetricResult[MeasureEvidence, JudgedMeans]) -> Any:
         """Mean over the predictions: what they alone say."""
-        return self._shaped(self.section.judge_mean)
+        return self.evidence.shaped(self.section.judge_mean)
 
     @property
     def bias(self: MetricResult[MeasureEvidence, Judged]) -> Any:
         """How far what the predictions alone say is above the estimate."""
-        return self._shaped(self.section.bias)
+        return self.evidence.shaped(self.section.bias)
 
     @property
     def bias_interval(self: MetricResult[MeasureEvidence, Judged]) -> Float[np.ndarray, "... 2"]:
         """Interval of the bias, of the same level and guarantee as that of the mean."""
-        return self._shaped(self.section.bias_interval)
+        return self.evidence.shaped(self.section.bias_interval)
 
     @property
     def random_labels(self: MetricResult[MeasureEvidence, Judged]) -> Any:
         """Random labels that would have given an interval as narrow."""
-        return self._shaped(self.section.random_labels)
+        return self.evidence.shaped(self.section.random_labels)
 
     @property
     def judge_table(self: MetricResult[MeasureEvidence, Judged]):
@@ -339,6 +168,18 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
         """Group of every item, (M,)."""
         return self.section.group
 
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        if not self.evidence.takes_one_line or self._order is not None:
+            return super().headline
+        how = "exact" if self.guarantee == "exact" else f"{self._interval_label}{'s' * (len(self.groups) > 1)}"
+        return in_one_line(self.groups.tolist(), self.evidence.value, self.evidence.ends, how)
+
+    def table(self) -> Table:
+        """Tabulate all measures."""
+        return self.section.table()
+
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
         """Draw estimates with intervals, those of random items alone as pale bars.
 
@@ -348,28 +189,56 @@ class MetricResult(MeasuresResult[MeasureEvidenceT_co], Generic[MeasureEvidenceT
             Exact answer to mark.
         ax : Axes, optional
         """
-        return plots.forest(
-            self.groups.tolist(),
-            np.atleast_1d(self.estimate),
-            self._ends_of_all(),
-            prior=self.evidence.second,
-            truth=None if truth is None else np.atleast_1d(truth),
-            order="given",
-            xlabel=f"{self._interval_label}s",
-            title=f"{title_of(self.question)}: {self._progress()}",
-            prior_label=f"without trusting the {self._trusted}",
-            ax=ax,
-        )
+        return self.section.forest(truth, ax)
 
-    def _more_columns(self) -> dict[str, Array]:
-        return self.section.columns()
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
+        """Return posterior draws of every measure, by its name, as an ArviZ object.
+
+        The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,
+        kind="stats")`` leaves them out.
+
+        Of weighted draws, design ``"adaptive"`` alone has a model, of labels, on which the estimate does not lean. Its
+        Dirichlet tree has learned the labelled items ([NH] section 4): ``probability``, P(label | block), by block and
+        label; ``theta``, the shares of the labels among items such as are asked for, which are not those of the pool;
+        and ``psi``, the share of every block given the label, among these. The group ``prior`` holds the same before
+        any label, ``observed_data`` the labels of every block.
+
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of a belief's model: `rate`, the rate of the event among items that are alike, and
+            `strength`; the first is called `cell_rate` where the measure itself is a `rate`.
+
+        Raises
+        ------
+        QuestionError
+            If the design has no model of labels.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"))
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> list(a.result().to_arviz()["posterior"].data_vars)
+        ['f1']
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"), design="adaptive")
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> a.result().to_arviz()["posterior"]["probability"].dims
+        ('chain', 'draw', 'block', 'true_label')
+        """
+        return self.evidence.to_arviz(self._variables, parameters, self._attributes())
+
+    def _variables(self) -> Variables:
+        """Return the measures as variables, with their dimensions."""
+        return self.evidence.variables() if self._order is None else self._order.variables()
 
     def _answer(self) -> list[str]:
-        return [*super()._answer(), *self.section.lines()]
+        on_ranks = [] if self._order is None else self._said_of_the_best()
+        return [*self.evidence.lines(on_ranks), *self.section.lines()]
 
-    @property
-    def _measured_items(self) -> Int[np.ndarray, " G"]:
-        return self.section.measured_items
+    @cached_property
+    def _order(self) -> Order | None:
+        return order_of(self.question, self.evidence)
 
 
 RateResult = MetricResult[MeasureEvidenceT_co, JudgedRates]

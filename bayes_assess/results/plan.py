@@ -12,7 +12,7 @@ from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
 from bayes_assess.results import plots
-from bayes_assess.results._base import Answer
+from bayes_assess.results._answer import Answer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.results import plots
-from bayes_assess.results._base import Answer
+from bayes_assess.results._answer import Answer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

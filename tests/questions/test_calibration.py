@@ -292,5 +292,5 @@ def test_the_accuracy_of_an_odd_group_is_as_open_as_that_of_its_bins():
     result = a.result()
     assert result.posterior.departs[3]
     np.testing.assert_allclose(result.group_accuracy_interval, result.accuracy_interval[:, 0], atol=0.03)
-    low = np.quantile(result._drawn.accuracy[:, 3], 0.025)
+    low = np.quantile(result.section._drawn.accuracy[:, 3], 0.025)
     assert result.group_accuracy_interval[3, 0] < low - 0.08

@@ -157,3 +157,27 @@ def test_a_terminal_shows_the_pairs():
     (table,) = narrow(told(ALL, 60).result())
     assert table.columns == ("first", "second", "difference", "interval", "first is", "probability")
     assert len(table["first"]) == 3
+
+
+def test_accuracies_have_ranks_and_pairs_as_other_measures_have():
+    pool = ba.Pool(predictions=np.repeat([0, 1, 2], [40, 50, 60]), classes=[0, 1, 2, 3])  # a class without items
+    labels = np.where(RNG.random(150) < np.repeat([0.9, 0.5, 0.6], [40, 50, 60]), pool.predictions, 3)
+    a = ba.assess(pool, ba.Compare(by="prediction", rope=0.1))
+    asked = a.ask(60).ids
+    a.tell(asked, labels[asked])
+    r, groups = a.result(), a.result(question=ba.GroupAccuracy("prediction"))
+    assert type(r) is type(told(ALL, 60).result()) is ba.PairsResult
+    filled = groups.size > 0
+    assert r.ordered_names.tolist() == groups.groups[filled].tolist()
+    for name in ("rank", "rank_interval", "probability_best", "probability_worst"):
+        np.testing.assert_array_equal(getattr(r, name), getattr(groups, name)[filled])
+    assert r.ranking()["estimate"].tolist() == groups.estimate[filled][np.argsort(-r.probability_best)].tolist()
+    np.testing.assert_array_equal(r.difference, r.estimate)
+    np.testing.assert_array_equal(r.difference_interval, r.interval)
+    wider = ba.assess(pool, ba.Compare(by="prediction", rope=0.2))
+    wider.tell(asked, labels[asked])
+    assert repr(r.pairs(rope=0.1)) == repr(r.table())
+    assert r.pairs(rope=0.2)["p_equal"].tolist() == wider.result().table()["p_equal"].tolist()
+    with pytest.raises(ba.QuestionError):
+        r.pairs(rope=1.0)
+    assert not hasattr(told(ALL, 60).result(), "size")

@@ -184,10 +184,18 @@ def test_a_result_of_measures_has_what_its_evidence_has_and_no_more():
 
 
 def test_a_result_has_what_the_section_of_its_question_has_and_no_more():
-    pool = ba.Pool(predictions=[0, 1, 1, 0], classes=[0, 1], groups={"site": list("abab")}, systems={"b": [0, 1, 0, 0]})
+    pool = ba.Pool(
+        predictions=[0, 1, 1, 0],
+        confidence=[0.6, 0.7, 0.8, 0.9],
+        classes=[0, 1],
+        groups={"site": list("abab")},
+        systems={"b": [0, 1, 0, 0]},
+    )
     some = {
         "successes",
         "positives",
+        "gap",
+        "bins_table",
         "share_differing",
         "bias",
         "random_labels",
@@ -200,6 +208,7 @@ def test_a_result_has_what_the_section_of_its_question_has_and_no_more():
         ba.GroupAccuracy("site"): {"successes"},
         ba.LowestRecall("site"): {"successes", "positives"},
         ba.MostCostly([[0, 1], [1, 0]]): set(),
+        ba.LeastCalibrated(bins=2, by="site"): {"gap", "bins_table"},
         ba.Compare("a", "b", by="site"): set(),
         ba.Compare(second="b"): {"share_differing"},
         ba.Metric("accuracy"): set(),
@@ -215,4 +224,32 @@ def test_names_of_classes_by_the_question_are_classes():
     pool = ba.Pool(predictions=[0, 1, 1, 0], classes=[0, 1], groups={"site": list("abab")})
     assert isinstance(ba.assess(pool, ba.GroupRecall("site")).result(), ba.RecallResult)
     assert isinstance(ba.assess(pool, ba.Rate()).result(), ba.RateResult)
+    assert ba.CalibrationResult is ba.GroupResult
     assert not isinstance(ba.assess(pool, ba.Rate()).result(), ba.CompareResult)
+
+
+def test_verdicts_on_accuracies_and_on_measures_are_of_one_class():
+    pool = ba.Pool(predictions=[0, 1, 1, 0], classes=[0, 1], groups={"site": list("abab")}, systems={"b": [0, 1, 0, 0]})
+    of_measures, of_groups = {"assumption", "standard_error"}, {"belief"}
+    for question, design, own in (
+        (ba.Compare("a", "b", by="site"), None, of_groups),
+        (ba.Compare(second="b"), None, of_groups),
+        (ba.Compare("a", "b", by="site", measure="rate"), "variance_reduction", of_measures),
+        (ba.Compare("a", "b", by="site", measure="rate"), "passive", of_measures),
+    ):
+        a = ba.assess(pool, question, design=design)
+        a.tell(pool.ids, [0, 1, 0, 0])
+        result = a.result()
+        assert type(result) is ba.CompareResult
+        assert {name for name in of_measures | of_groups if hasattr(result, name)} == own
+        assert own == (of_measures | of_groups) & {*dir(result)}
+        assert result.headline == result.verdict
+        assert result.verdict_table()["probability"].tolist() == result.masses.tolist()
+        assert result.masses[result.eta] == result.probability == 1
+
+
+def test_a_figure_of_one_group_is_of_calibration_alone():
+    result = ba.assess(POOL, ba.GroupAccuracy()).result()
+    for asked in ({"kind": "reliability"}, {"group": 0}):
+        with pytest.raises(ba.QuestionError, match=r"A result plots|of calibration alone"):
+            result.plot(**asked)

@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
-import numpy as np
-
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array
 from bayes_assess.results._in_words import SAID
-from bayes_assess.results.evidence.told import Told
+from bayes_assess.results.evidence._on_measures import OnMeasures
 
 _LINES = 12  # of a summary
 
 
-class Assuming(Told):
+class Assuming(OnMeasures):
     """Evidence on measures that says one sentence on what it assumes."""
-
-    @property
-    @abstractmethod
-    def exact(self) -> bool:
-        """Whether every item is labelled that can matter."""
-
-    @property
-    @abstractmethod
-    def assumption(self) -> str:
-        """What estimates and intervals lean on."""
-
-    @property
-    @abstractmethod
-    def value(self) -> Float[np.ndarray, " k"]:
-        """Estimates."""
-
-    @property
-    @abstractmethod
-    def ends(self) -> Float[np.ndarray, "k 2"]:
-        """Intervals."""
-
-    @property
-    @abstractmethod
-    def standard_error(self) -> Float[np.ndarray, " k"]:
-        """Standard errors."""
 
     def columns(self) -> dict[str, Array]:
         """Return the standard errors."""

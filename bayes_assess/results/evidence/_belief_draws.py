@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,11 +18,10 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
 from bayes_assess.estimators.posterior_measure import contradicted as are_apart
-from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
 from bayes_assess.results._in_words import SAID
-from bayes_assess.results.evidence._of_draws import OfDraws
+from bayes_assess.results.evidence._on_measures import OnMeasures
 from bayes_assess.results.sensitivity import Sensitivity
 
 ROUNDING = 1e-9  # of differences that are exactly the rope
@@ -30,24 +29,14 @@ _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 _SAID = 0.1  # share of hidden positives that summaries speak of
 
 
-class Variables(NamedTuple):
-    """Draws of measures by the names of variables, with their dimensions and coordinates."""
-
-    posterior: dict[str, Float[np.ndarray, "S ..."]]
-    dims: dict[str, list[str]]
-    coords: dict[str, np.ndarray]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefDraws(OfDraws):
+class BeliefDraws(OnMeasures):
     """Draws of measures from a belief, their intervals, and whether random items contradict these."""
 
-    question: Metric
     cells: EventCells
     found: Posterior = field(kw_only=True)
     supposed: Sequence[Float[np.ndarray, "S k"]] | None = field(kw_only=True, default=None)
 
-    has_posterior: ClassVar[bool] = True  # of the measures
     has_joint: ClassVar[bool] = True  # draws, by which to rank
 
     @property
@@ -152,7 +141,7 @@ class BeliefDraws(OfDraws):
         """The event that the belief is on."""
         return self.cells.events
 
-    @property
+    @cached_property
     def joint(self) -> Float[np.ndarray, "S k"]:
         """Posterior draws of the measures."""
         return self.found.draws
@@ -236,7 +225,7 @@ class BeliefDraws(OfDraws):
             ruled_out=self._hidden.ruled_out(n_items, n_random, n_positive, self.level),
             hidden=self._hidden,
             cautious=found.cautious,
-            is_scalar=len(self.groups) == 1 and not isinstance(self.question.measure, list | tuple),
+            is_scalar=self.is_single,
             compares=self.question.measures_compared == "two",
         )
 

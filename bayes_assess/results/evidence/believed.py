@@ -19,7 +19,8 @@ from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import SAID
-from bayes_assess.results.evidence._belief_draws import ROUNDING, BeliefDraws, Variables
+from bayes_assess.results.evidence._belief_draws import ROUNDING, BeliefDraws
+from bayes_assess.results.evidence._on_measures import Variables
 
 _LINES = 12  # of a summary
 _DIGITS = 3

@@ -9,19 +9,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
-from bayes_assess.questions import Metric
-from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results.evidence._assuming import Assuming
-from bayes_assess.results.evidence._belief_draws import Variables
-from bayes_assess.results.evidence._of_draws import OfDraws
+from bayes_assess.results.evidence._on_measures import Variables
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Given(Assuming, OfDraws):
+class Given(Assuming):
     """Evidence on measures from the posterior of another model: labelled items as they are, others drawn from it.
 
     Attributes
@@ -32,16 +29,12 @@ class Given(Assuming, OfDraws):
         Draws of the probabilities of the outcomes of every cell, as they were given.
     """
 
-    question: Metric
-    cells: MetricCells
     given: Float[np.ndarray, "S k"] = field(kw_only=True)
     posterior: Float[np.ndarray, "S K O"] = field(kw_only=True)
 
     audited: ClassVar[bool] = False  # by random items
-    contradicted: ClassVar[bool] = False  # there is nothing that could contradict these draws
     second: ClassVar[None] = None  # there are no intervals that lean on less
     trusted: ClassVar[str] = "posterior"
-    has_posterior: ClassVar[bool] = True  # of the measures
     has_joint: ClassVar[bool] = True  # draws, by which to rank
 
     @property
@@ -50,6 +43,11 @@ class Given(Assuming, OfDraws):
         measure = self.cells.measure
         left = np.asarray(measure.unlabelled(self.counts))
         return not left[np.asarray(measure.nonzero).any(-1)].any()
+
+    @property
+    def contradicted(self) -> Bool[np.ndarray, " k"]:
+        """Nothing: random items tell nothing beside these draws."""
+        return np.zeros(len(self.groups), bool)
 
     @property
     def guarantee(self) -> str:
@@ -93,7 +91,7 @@ class Given(Assuming, OfDraws):
         """Draws of the measures."""
         return len(self.given)
 
-    @property
+    @cached_property
     def joint(self) -> Float[np.ndarray, "S k"]:
         """Posterior draws of the measures."""
         return self.given

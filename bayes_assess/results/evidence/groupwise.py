@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -56,6 +57,17 @@ class Groupwise(Told):
         """Posterior mean of what is asked."""
         return self.question.estimate(self.cells, self.learner, self.counts)
 
+    def interval(self, draws: Callable[[], Float[np.ndarray, "S ..."]]) -> Float[np.ndarray, "..."]:
+        """Compute the credible interval of what is asked: equal-tailed, and extended to the estimate.
+
+        Parameters
+        ----------
+        draws : function
+            Returns posterior draws of what is asked; called only where the interval needs them.
+        """
+        drawn = draws() if self.question.interval_needs_draws(self.posterior) else None
+        return self.question.interval(self.cells, self.learner, self.counts, self.level, drawn, self.estimate)
+
     def draws(self, n: int) -> Float[np.ndarray, "S ..."]:
         """Draw what is asked from its posterior, (n, ...)."""
         return self.question.draws(self.cells, self.learner, self.counts, self.seed, n)
@@ -73,6 +85,11 @@ class Groupwise(Told):
     def by_group(self, values: np.ndarray) -> np.ndarray:
         """Add up values of cells (K,) over the cells of every group, (G,)."""
         return values.reshape(len(self.groups), -1).sum(-1)
+
+    @property
+    def by(self) -> str:
+        """What the groups are."""
+        return self.cells.parts[0].description
 
     @property
     def size(self) -> Int[np.ndarray, " G"]:

@@ -63,6 +63,11 @@ class Told(ABC):
         return self.question.groups(self.cells)
 
     @property
+    def leans_on_prior(self) -> bool:
+        """Whether the answer leans on a prior of which labels tell something."""
+        return False
+
+    @property
     def interval_label(self) -> str:
         """What intervals are called."""
         return f"{self.level:.0%} {self.guarantee} interval"

@@ -22,12 +22,11 @@ from bayes_assess.estimators.ratio_interval import Ranges
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.models.dirichlet_tree import DirichletTree
-from bayes_assess.questions import Metric, MultiLabelMetric
-from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions import MultiLabelMetric
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.multilabel_metric import MultiLabelCells
 from bayes_assess.results.evidence._assuming import Assuming
-from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence._on_measures import Variables
 
 _N_JOINT = 4000  # draws that estimates stand for
 
@@ -45,15 +44,13 @@ class Weighted(Assuming):
         What design ``"adaptive"`` believes of labels.
     """
 
-    question: Metric
-    cells: MetricCells
     answer: Estimate = field(kw_only=True)
     all_covariances: Float[np.ndarray, "k k"] | None = field(kw_only=True)
     tree: LabelTree | None = field(kw_only=True, default=None)
 
     second: ClassVar[None] = None  # there are no intervals that lean on less
     trusted: ClassVar[str] = "scores"
-    has_posterior: ClassVar[bool] = False  # of the measures
+    has_posterior: ClassVar[bool] = False
     has_joint: ClassVar[bool] = True  # draws, by which to rank
 
     @property

@@ -1,24 +1,108 @@
-"""What a comparison adds to its verdict: words for the two sides, and what is known of each."""
+"""What a comparison of two sides is of: its numbers, the words for them, and what is known of each side."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
-from bayes_assess.questions import GroupAccuracy, GroupPair, TwoCalibrations, TwoGroups, TwoSystems
-from bayes_assess.results._in_words import accuracies_compared, values_compared
-from bayes_assess.results.calibration import CalibrationResult
+from bayes_assess._tools.to_arviz import ArvizData, to_arviz
+from bayes_assess.questions import GroupAccuracy, GroupPair, MeasureComparison, TwoCalibrations, TwoGroups, TwoSystems
+from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.results import plots
+from bayes_assess.results._in_words import accuracies_compared, measure_in_words, title_of, values_compared
 from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.evidence.kinds import MeasureEvidence
+from bayes_assess.results.sections.calibration import CalibrationErrors
+from bayes_assess.results.sections.measures import Measures
+from bayes_assess.results.sections.section import Section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sides(ABC):
-    """What a comparison of two sides adds to its verdict."""
+class Sides(Section):
+    """The two sides of a comparison, and the difference of the first less the second."""
+
+    question: GroupPair | TwoSystems | MeasureComparison
+
+    comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
+
+    if TYPE_CHECKING:
+
+        @cached_property
+        def masses(self) -> Float[np.ndarray, " 3"]:
+            """Probabilities of D < -rope, |D| <= rope and D > rope."""
+            ...
+
+    @property
+    def rope(self) -> str:
+        """Half-width of the region of practical equivalence, in words."""
+        return points(self.question.rope)
+
+    @property
+    def compared(self) -> str:
+        """What is compared, as a title."""
+        return "{} compared with {}".format(*self.question.names())
+
+    @property
+    def drawn(self) -> str:
+        """What a figure shows, as its title."""
+        return "{} less {}".format(*self.question.names())
+
+    @abstractmethod
+    def event(self, eta: int) -> str:
+        """Say one of the three events in words."""
+
+    @abstractmethod
+    def answer(self) -> list[str]:
+        """Say the difference, and what else there is to say, a sentence per line."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Tabulate what is known of both sides."""
+
+    def verdict_table(self) -> Table:
+        """Tabulate the three events."""
+        (low, high), rope = self.comparatives, self.rope
+        events = [f"{low} by more than {rope}", f"within {rope}", f"{high} by more than {rope}"]
+        columns = {f"{self.question.names()[0]} is": events, "probability": self.masses}
+        return Table(columns, title=self.compared, formats={"probability": ".3f"})
+
+    def plot(self, truth: float | None, ax: Axes | None) -> Axes:
+        """Draw the posterior density of the difference, with the region of practical equivalence marked."""
+        first, second = self.question.names()
+        return plots.rope_density(
+            self.draws.ravel(),
+            float(self.question.rope),
+            self.masses,
+            first=first,
+            second=second,
+            estimate=float(self.estimate),
+            interval=self.interval,
+            interval_label=self.evidence.interval_label,
+            truth=truth,
+            title=f"{self.drawn}: {self.evidence._progress()}",
+            ax=ax,
+        )
+
+    @abstractmethod
+    def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
+        """Return what is known of the difference as an ArviZ object."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _ByOutcomes(Sides):
+    """Sides whose labels are right or wrong, and counted so."""
 
     question: GroupPair | TwoSystems
     evidence: Groupwise
@@ -26,25 +110,43 @@ class Sides(ABC):
     quantity: ClassVar[str] = "Difference of the accuracies"
     comparatives: ClassVar[tuple[str, str]] = ("less accurate", "more accurate")
 
+    @cached_property
+    def masses(self) -> Float[np.ndarray, " 3"]:
+        """Posterior probabilities of D < -rope, |D| <= rope and D > rope."""
+        known = self.evidence
+        return self.question.masses(known.cells, known.learner, known.counts)
+
+    @property
+    def estimate(self) -> float:
+        """Posterior mean of the difference."""
+        return float(self.evidence.estimate)
+
     def event(self, eta: int) -> str:
         """Say one of the three events in words."""
         return accuracies_compared(*self.question.names(), eta, self.question.rope)
 
-    @abstractmethod
-    def table(self) -> Table:
-        """Tabulate what is known of both sides."""
+    def answer(self) -> list[str]:
+        """Say the difference with its interval."""
+        low, high = self.interval
+        ends = f"{self.evidence.interval_label} [{low:+z.3f}, {high:+z.3f}]"
+        return [f"{self.quantity} {self.estimate:+z.3f}, {ends}."]
 
-    def lines(self) -> list[str]:
-        """Say what else there is to say, a sentence per line."""
-        return []
-
-    def of_the_prior(self) -> str | None:
-        """Say that labels contradict the prior; None where there is nothing to say."""
-        return None
+    def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
+        """Return posterior and prior draws of the difference, and the counts."""
+        known = self.evidence
+        return to_arviz(
+            {"difference": self.draws},
+            prior={"difference": known.prior_draws(len(self.draws))},
+            observed_data={"counts": known.counts},
+            constant_data={"items": known.cells.sizes, "rope": float(self.question.rope)},
+            dims={"counts": ["group", "outcome"], "items": ["group"]},
+            coords={"group": known.cells.names},
+            attrs=attributes,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _BothGroups(Sides):
+class _BothGroups(_ByOutcomes):
     """Two groups, each of which has an estimate and an interval of its own."""
 
     question: GroupPair
@@ -104,18 +206,18 @@ class TwoCalibrationErrors(_BothGroups):
 
     def event(self, eta: int) -> str:
         """Say one of the three events in words."""
-        return values_compared("calibration error", self.question.names(), eta, points(self.question.rope))
+        return values_compared("calibration error", self.question.names(), eta, self.rope)
 
     def _columns(self) -> dict[str, np.ndarray]:
         question = self.question.each(self.evidence.cells)
-        found = CalibrationResult(question, replace(self.evidence, question=question))
-        low, high = found.interval.T
-        columns = {"group": found.groups, "items": found.size, "labelled": found.labelled}
-        return columns | {"ece": found.estimate, "lower": low, "upper": high}
+        known = replace(self.evidence, question=question)
+        low, high = CalibrationErrors(question, known).interval.T
+        columns = {"group": known.groups, "items": known.size, "labelled": known.labelled}
+        return columns | {"ece": known.estimate, "lower": low, "upper": high}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SameItems(Sides):
+class SameItems(_ByOutcomes):
     """Two systems on the same items."""
 
     question: TwoSystems
@@ -138,7 +240,57 @@ class SameItems(Sides):
             title="Labels by whether the systems agree, and who is right",
         )
 
-    def lines(self) -> list[str]:
-        """Say on how many items the systems differ."""
+    def answer(self) -> list[str]:
+        """Say the difference with its interval, and on how many items the systems differ."""
         n, all_items = int(self.evidence.cells.sizes[1]), self.evidence.cells.n_items
-        return [f"The systems differ on {n:,} of {all_items:,} items, the only ones worth a label."]
+        differ = f"The systems differ on {n:,} of {all_items:,} items, the only ones worth a label."
+        return [*super().answer(), differ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoMeasures(Measures, Sides):
+    """A measure of two systems, or of two groups."""
+
+    question: MeasureComparison
+    evidence: MeasureEvidence
+
+    @cached_property
+    def masses(self) -> Float[np.ndarray, " 3"]:
+        """Probabilities of D < -rope, |D| <= rope and D > rope."""
+        return self.question.masses(self.evidence.quantiles_of_first)
+
+    @property
+    def rope(self) -> str:
+        """Half-width of the region of practical equivalence, in words."""
+        rope, high = self.question.rope, cells_table(self.evidence.cells).ranges[0][1]
+        in_points = high <= _POINTS_UP_TO and self.question.measure_name != "mean"
+        return points(rope) if in_points else f"{rope:g}"
+
+    @property
+    def compared(self) -> str:
+        """What is compared, as a title."""
+        title = "{} of {} and of {}".format(measure_in_words(self.question.measure_name), *self.question.names())
+        return title[:1].upper() + title[1:]
+
+    @property
+    def drawn(self) -> str:
+        """What a figure shows, as its title."""
+        return title_of(self.question)
+
+    def event(self, eta: int) -> str:
+        """Say one of the three events in words."""
+        return values_compared(self.question.measure_name, self.question.names(), eta, self.rope)
+
+    def answer(self) -> list[str]:
+        """Say the difference with its interval, and what these lean on."""
+        return self.evidence.lines([])
+
+    def plot(self, truth: float | None, ax: Axes | None) -> Axes:
+        """Draw the posterior density of the difference, or where it has none, the estimate with its interval."""
+        if not self.evidence.has_posterior:
+            return self.forest(truth, ax)
+        return super().plot(truth, ax)
+
+    def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
+        """Return posterior draws of the difference, by its name; see `MetricResult.to_arviz`."""
+        return self.evidence.to_arviz(self.evidence.variables, parameters, attributes)

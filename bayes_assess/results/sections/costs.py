@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.questions import MostCostly
 from bayes_assess.results._learned import agreement_belief, contradiction
@@ -33,17 +32,17 @@ class Costs(GroupSection):
         known = self.evidence
         return {"seen": (self.question.levels * known.counts).sum(-1) / np.maximum(known.labelled, 1)}
 
-    def of_the_prior(self, draws: Float[np.ndarray, "S G"]) -> str | None:
+    def of_the_prior(self) -> str | None:
         """Say that labels contradict the prior of agreements."""
         known, own = self.evidence, self.question.agreement
         right = known.counts[np.arange(len(own)), own]
         return contradiction(agreement_belief(known.prior, own), right, known.labelled, known.cells.mean_score)
 
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
+    def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws of the costs."""
         known = self.evidence
         return to_arviz(
-            {"cost": draws},
+            {"cost": self.draws},
             prior={"cost": known.prior_draws(known.n_draws)},
             observed_data={"outcomes": known.counts},
             constant_data={"labels": known.labelled, "items": known.size, "outcome_cost": self.question.levels},

@@ -2,50 +2,86 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
-from bayes_assess.questions import Question
+from bayes_assess.errors import QuestionError
 from bayes_assess.results._learned import what_was_learned
 from bayes_assess.results.evidence.groupwise import Groupwise
+from bayes_assess.results.sections.section import Section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupSection(ABC):
+class GroupSection(Section):
     """What a question adds to a table of groups."""
 
-    question: Question
     evidence: Groupwise
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one group, all items, so that the answer is a number without ranks."""
+        return False
+
+    @cached_property
+    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
+        """Value over the whole pool, groups weighted by their shares: estimate and credible interval."""
+        weight = self.evidence.size / self.evidence.size.sum()
+        mean = float(self.evidence.estimate @ weight)
+        return mean, self.evidence.ends_of(self.draws @ weight, mean)
 
     def columns(self) -> dict[str, np.ndarray]:
         """Columns of what the labels alone show, beside which estimates stand."""
         return {}
 
-    def overall(
-        self, estimate: Float[np.ndarray, " G"], draws: Float[np.ndarray, "S G"]
-    ) -> tuple[float, Float[np.ndarray, " S"]]:
-        """Return the value over the whole pool and draws of it: groups are weighted by their shares."""
-        weight = self.evidence.size / self.evidence.size.sum()
-        return float(estimate @ weight), draws @ weight
+    def more_columns(self) -> dict[str, Array]:
+        """Columns beside the estimates."""
+        return {}
+
+    def table(self) -> Table | None:
+        """Tabulate what stands in the place of the groups; None where these do."""
+        return None
+
+    def plot(
+        self,
+        kind: str | None,
+        *,
+        group: Hashable | None,
+        truth: Float[np.ndarray, "..."] | None,
+        prior: bool,
+        asked: Bool[np.ndarray, " G"],
+        asked_label: str | None,
+        ax: Axes | None,
+    ) -> Axes | None:
+        """Draw what results draw of this question alone; None of the kinds that all results have."""
+        if kind not in (None, "estimate", "rank", self.question.quantity):
+            raise QuestionError(f"A result plots 'estimate' or 'rank'; found {kind!r}.")
+        if group is not None:
+            raise QuestionError(f"A figure of a single group is of calibration alone; found group={show(group)}.")
+        return None
+
+    def on_all(self) -> list[str]:
+        """Say the value over the whole pool, a sentence per line."""
+        mean, (low, high) = self.overall
+        return [f"Overall {self.question.quantity} {mean:.3f}, {self.evidence.interval_label} [{low:.3f}, {high:.3f}]."]
 
     def lines(self) -> list[str]:
         """Say what else there is to say, a sentence per line."""
         return []
 
     @abstractmethod
-    def of_the_prior(self, draws: Float[np.ndarray, "S G"]) -> str | None:
-        """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
-
-    def if_skipped(self) -> list[str]:
-        """Say what the answer would be if all items set aside were of one kind, or of another."""
-        return []
-
-    @abstractmethod
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
+    def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws, observed and constant data as an ArviZ object."""
 
 
@@ -61,10 +97,10 @@ class Accuracies(GroupSection):
         """Count the labels that agree."""
         return {"right": self.successes}
 
-    def of_the_prior(self, draws: Float[np.ndarray, "S G"]) -> str | None:
+    def of_the_prior(self) -> str | None:
         """Say that labels contradict the prior, or how groups differ and how far scores can be trusted."""
         known = self.evidence
-        learned = known.posterior, draws, known.size, known.cells.mean_score, known._tails()
+        learned = known.posterior, self.draws, known.size, known.cells.mean_score, known._tails()
         return known.contradiction() or what_was_learned(*learned)
 
     def if_skipped(self) -> list[str]:
@@ -79,8 +115,8 @@ class Accuracies(GroupSection):
         found = [(float(mean + k) / total, known.ends_of((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
         return [known._supposition("the overall accuracy", ("right", "wrong"), found)]
 
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
+    def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return ``theta``, the accuracy of the population, and ``accuracy``, under the target of the question."""
-        posterior, prior = self.evidence.thetas(len(draws))
-        drawn = {"theta": posterior, "accuracy": draws}
+        posterior, prior = self.evidence.thetas(len(self.draws))
+        drawn = {"theta": posterior, "accuracy": self.draws}
         return self.evidence.to_arviz(drawn, {"theta": prior}, {"agreements": self.successes}, attributes)

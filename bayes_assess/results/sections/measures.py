@@ -1,19 +1,26 @@
-"""What questions on measures add to estimates: nothing, but of labels that predictions are a proxy of."""
+"""What questions on measures say of these: a table, a figure, and of labels that predictions are a proxy of, more."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.questions import Metric
-from bayes_assess.results.evidence.of_measures import MeasureEvidence
+from bayes_assess.results import plots
+from bayes_assess.results._in_words import title_of
+from bayes_assess.results.evidence.kinds import MeasureEvidence
+from bayes_assess.results.sections.section import Section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measures:
+class Measures(Section):
     """Measures alone."""
 
     question: Metric
@@ -23,6 +30,37 @@ class Measures:
     def measured_items(self) -> Int[np.ndarray, " G"]:
         """Items of every group that is measured, or of the pool."""
         return np.asarray(self.evidence.cells.n_items)
+
+    def table(self) -> Table:
+        """Tabulate all measures."""
+        known = self.evidence
+        columns = {
+            "measure": known.groups,
+            "estimate": known.value,
+            "lower": known.ends[:, 0],
+            "upper": known.ends[:, 1],
+            **known.columns(),
+            **self.columns(),
+        }
+        title = f"{title_of(self.question)}, {known.interval_label}s"
+        numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
+        return Table(columns, title=title, formats=dict.fromkeys(numbers, ".4f"))
+
+    def forest(self, truth: Float[np.ndarray, "..."] | float | None, ax: Axes | None) -> Axes:
+        """Draw estimates with intervals, those of random items alone as pale bars, and exact answers."""
+        known = self.evidence
+        return plots.forest(
+            known.groups.tolist(),
+            known.value,
+            known.ends,
+            prior=known.second,
+            truth=None if truth is None else np.atleast_1d(truth),
+            order="given",
+            xlabel=f"{known.interval_label}s",
+            title=f"{title_of(self.question)}: {known._progress()}",
+            prior_label=f"without trusting the {known.trusted}",
+            ax=ax,
+        )
 
     def columns(self) -> dict[str, Array]:
         """Columns beside estimates and intervals."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,12 @@ class Recalls(GroupSection):
         """Count the positive labels, and those that were found."""
         return {"positive": self.positives, "found": self.successes}
 
-    def overall(self, estimate, draws) -> tuple[float, Float[np.ndarray, " S"]]:
-        """Return recall over all groups, and draws of it."""
+    @cached_property
+    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
+        """Recall over all groups: estimate and credible interval."""
         known = self.evidence
-        return self.question.overall(known.cells, known.learner, known.counts, known.seed, known.n_draws)
+        mean, draws = self.question.overall(known.cells, known.learner, known.counts, known.seed, known.n_draws)
+        return mean, known.ends_of(draws, mean)
 
     def lines(self) -> list[str]:
         """Say where no positive item is known."""
@@ -61,13 +64,13 @@ class Recalls(GroupSection):
         where = f"{bare} of {plural(int(filled.sum()), 'group')}"
         return [f"No positive item is known in {where}: recall there is what the prior makes of it."] * (bare > 0)
 
-    def of_the_prior(self, draws: Float[np.ndarray, "S G"]) -> str | None:
+    def of_the_prior(self) -> str | None:
         """Say that positive labels contradict the prior of rates, or how groups differ."""
         known, prior = self.evidence, self._beliefs[1]
         found = contradiction(prior.rate, self.successes, self.positives, None)
-        return found or what_was_learned(known.posterior.rate, draws, known.size, None, known._tails())
+        return found or what_was_learned(known.posterior.rate, self.draws, known.size, None, known._tails())
 
-    def to_arviz(self, draws: Float[np.ndarray, "S G"], attributes: dict[str, object]) -> ArvizData:
+    def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return ``theta``, the true positive rate of the population, and ``recall``, under the question's target.
 
         ``share`` is that of the positive items in the population.
@@ -76,9 +79,9 @@ class Recalls(GroupSection):
         for i, belief in enumerate(self._beliefs):
             keys = jax.random.split(jax_key(self.evidence.seed + i, "draws"))
             parts = zip(("theta", "share"), (belief.rate, belief.share), keys, strict=True)
-            drawn.append({name: np.asarray(part.sample(key, len(draws))) for name, part, key in parts})
+            drawn.append({name: np.asarray(part.sample(key, len(self.draws))) for name, part, key in parts})
         observed = {"found": self.successes, "positives": self.positives}
-        return self.evidence.to_arviz(drawn[0] | {"recall": draws}, drawn[1], observed, attributes)
+        return self.evidence.to_arviz(drawn[0] | {"recall": self.draws}, drawn[1], observed, attributes)
 
     @property
     def _beliefs(self) -> tuple[Any, Any]:
