@@ -20,6 +20,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib
 _COMPILED = os.environ.get("BAYES_ASSESS_TEST_CACHE") or Path(__file__).parent / ".pytest_cache" / "jax"
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+# XLA keeps settings of GPUs beside programs, whose place is then in the key of every program: a folder that has been
+# moved or copied would hold none that is found.
+os.environ["JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES"] = "none"
 # Programs that are not optimised compile in a third of the time; whoever sets XLA_FLAGS, even to nothing as `make
 # test-all` does, tests others.
 # XLA ends the process at a flag that it does not know, and some flags are gone with the next release.

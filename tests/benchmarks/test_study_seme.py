@@ -6,14 +6,15 @@ import study_seme
 from _rows import read_rows
 from _seme_checks import Comparison
 from _seme_pools import LABEL_SETS, Binary, LabelSets, multi_label
-from _seme_runs import beside, methods_of, new_rows, pool_row, read_study
+from _seme_runs import design_of, methods_of, new_rows, pool_row, read_study
 
 import bayes_assess as ba
 from bayes_assess.acquisition.poisson import blended
-from bayes_assess.designs import Importance, Poisson
 from bayes_assess.measures import multilabel_measure
 
 SHARES = [0.05, 0.2, 0.75]
+REPEATS = 40
+QUICK_REPEATS = 30  # of the study with --quick: its programs serve the test of errors, too
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,12 @@ def binary() -> Binary:
 @pytest.fixture(scope="module")
 def label_sets() -> LabelSets:
     return multi_label(400)
+
+
+@pytest.fixture(scope="module")
+def rows(binary) -> dict[str, list]:
+    """Rows of every method, whose programs other tests of the pool use again."""
+    return {method: list(new_rows(binary, method, "f1", SHARES, REPEATS)) for method in methods_of(binary)}
 
 
 @pytest.mark.parametrize("measure", ["f1", "precision", "recall"])
@@ -43,33 +50,36 @@ def test_deviations_of_a_mean_over_items_are_centred(label_sets):
     assert label_sets.deviation("f1_samples").min() > 0
 
 
-def test_measures_beside_the_one_that_is_sampled_for_do_not_sway_the_design(binary):
+def test_measures_beside_the_one_that_is_sampled_for_do_not_sway_the_design(binary, rows):
     """Campaigns for F1 alone draw the same items, and so estimate the same F1."""
-    pool = ba.Pool(scores=binary.probability, predictions=binary.predicted.astype(int))
-    for design, batch in ((Importance(lam=0.9, epsilon=1e-9, floor=0.0), 1), (Poisson(floor=0.0), 60)):
-        alone, all_ = (
-            ba.simulate(pool, binary.labels.astype(int), question, designs={"": design}, budgets=[60], repeats=5,
-                        batch=batch, progress=False)
-            for question in (ba.Metric("f1"), ba.Metric(beside("f1", binary.measures)))
+    pool, labels = (
+        ba.Pool(scores=binary.probability, predictions=binary.predicted.astype(int)),
+        binary.labels.astype(int),
+    )
+    f1, at = binary.measures.index("f1"), 1
+    for method, batch in (("Importance", 1), ("Poisson", round(400 * SHARES[at]))):
+        looks = [batch] if batch > 1 else [round(400 * share) for share in SHARES]
+        alone = ba.simulate(
+            pool, labels, ba.Metric("f1"), designs={"": design_of(method, binary)}, budgets=looks, repeats=REPEATS,
+            batch=batch, progress=False,
         )  # fmt: skip
-        q = binary.measures.index("f1")
-        np.testing.assert_allclose(all_.campaigns[""].record.value[..., q], alone.estimates[""], rtol=1e-7)
+        beside_others = np.array(rows[method][at]["estimates"])[:, f1]
+        np.testing.assert_allclose(beside_others, alone.estimates[""][:, looks.index(80)], rtol=1e-6)  # of seven digits
 
 
-def test_rows_hold_the_estimates_of_all_measures_and_their_variances(binary):
+def test_rows_hold_the_estimates_of_all_measures_and_their_variances(binary, rows):
     truth = binary.values(np.arange(400), np.ones(400))
-    for method in methods_of(binary):
-        rows = list(new_rows(binary, method, "f1", SHARES, 40))
-        assert [row["labels"] for row in rows] == [20, 80, 300]
-        values, variances = (np.array([row[name] for row in rows], float) for name in ("estimates", "variances"))
-        assert values.shape == (3, 40, len(binary.measures))
+    for method, found in rows.items():
+        assert [row["labels"] for row in found] == [20, 80, 300]
+        values, variances = (np.array([row[name] for row in found], float) for name in ("estimates", "variances"))
+        assert values.shape == (3, REPEATS, len(binary.measures))
         bias = values[2].mean(0) - truth
-        error = values[2].std(0, ddof=1) / np.sqrt(40)
+        error = values[2].std(0, ddof=1) / np.sqrt(REPEATS)
         assert (np.abs(bias) < 4 * error + 0.005).all(), method  # ratios are biased by about 1 / labels
         q = binary.measures.index("accuracy")
         # The relative standard error of a variance from 40 is 0.23 if estimates are normal.
         assert 0.25 < np.nanmean(variances[1, :, q]) / values[1, :, q].var(ddof=1) < 4, method
-        ends = np.array([row["ends"] for row in rows])
+        ends = np.array([row["ends"] for row in found])
         inside = (ends[..., 0] <= truth[1] + 1e-9) & (truth[1] <= ends[..., 1] + 1e-9)
         assert inside.mean() > 0.8  # of nominal 90 % intervals, 120 of them
 
@@ -77,10 +87,10 @@ def test_rows_hold_the_estimates_of_all_measures_and_their_variances(binary):
 def test_errors_of_the_simulated_pool_fall_with_the_labels(label_sets):
     truth = label_sets.values(np.arange(400), np.ones(400))
     for method in methods_of(label_sets):
-        rows = list(new_rows(label_sets, method, "f1_micro", SHARES, 30))
-        errors = np.abs(np.array([row["estimates"] for row in rows]) - truth)
-        assert errors.shape == (3, 30, len(LABEL_SETS))
-        means, spread = errors.mean(1), errors.std(1, ddof=1) / np.sqrt(30)
+        found = list(new_rows(label_sets, method, "f1_micro", study_seme.QUICK_SHARES, QUICK_REPEATS))
+        errors = np.abs(np.array([row["estimates"] for row in found]) - truth)
+        assert errors.shape == (3, QUICK_REPEATS, len(LABEL_SETS))
+        means, spread = errors.mean(1), errors.std(1, ddof=1) / np.sqrt(QUICK_REPEATS)
         assert (means[0] - means[2] > 2 * np.hypot(spread[0], spread[2])).all()
 
 
@@ -107,7 +117,7 @@ def test_studies_keep_the_rows_of_most_repeats(binary, tmp_path):
     import json
 
     lines = [pool_row(binary, "f1")]
-    lines += [row for n in (4, 2) for row in new_rows(binary, "Uniform", "f1", [0.1, 0.25], n)]
+    lines += [row for n in (4, 3) for row in new_rows(binary, "Uniform", "f1", [0.1, 0.25], n)]
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     found = read_study(path, ()).of("made")
@@ -133,11 +143,14 @@ def test_wrong_options_and_missing_folders_are_sentences(tmp_path, capsys):
 @pytest.mark.parametrize(
     "methods", [pytest.param("--quick", id="few"), pytest.param("", marks=pytest.mark.slow, id="all")]
 )
-def test_without_a_folder_the_simulated_pool_is_studied_and_a_run_goes_on(methods, monkeypatch, tmp_path, capsys):
+def test_without_a_folder_the_simulated_pool_is_studied_and_a_run_goes_on(
+    methods, label_sets, monkeypatch, tmp_path, capsys
+):
     out, rows = tmp_path / "seme.md", tmp_path / "rows.jsonl"
     monkeypatch.delenv("BAYES_ASSESS_POOLS", raising=False)
-    monkeypatch.setattr(study_seme, "multi_label", lambda: multi_label(300))
-    common = ["--rows", str(rows), "--repeats", "3", "--out", str(out)]
+    monkeypatch.setattr(study_seme, "multi_label", lambda: label_sets)
+    repeats = QUICK_REPEATS if methods else 3
+    common = ["--rows", str(rows), "--repeats", str(repeats), "--out", str(out)]
     study_seme.main([*common, "--minutes", "0"])
     assert [row["method"] for row in read_rows(rows)] == [""]
     study_seme.main([*common, "--quick"])

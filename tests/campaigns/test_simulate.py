@@ -260,8 +260,11 @@ def pool_of_ranks(seed: int) -> tuple[ba.Pool, np.ndarray]:
     return ba.Pool(scores=scores), (rng.random(1_000) < scores).astype(int)
 
 
+# Of the default design, whose program takes 17 seconds to compile.
+DEFAULT = {"designs": ["variance_reduction"], "budgets": [8, 40], "repeats": 4, "seed": 0}
+
+
 def test_pools_of_about_as_many_cells_are_compiled_once():
-    """A program of the default design takes 17 seconds to compile."""
     from bayes_assess.campaigns.compiled_campaigns import _campaigns
 
     pools = [pool_of_ranks(seed) for seed in (1, 2, 4)]
@@ -270,7 +273,7 @@ def test_pools_of_about_as_many_cells_are_compiled_once():
     assert -(-min(sizes) // 32) == -(-max(sizes) // 32)
     _campaigns.clear_cache()
     for pool, labels in pools:
-        ba.simulate(pool, labels, ba.Metric("f1"), designs=["variance_reduction"], budgets=[12], repeats=2, seed=0)
+        ba.simulate(pool, labels, ba.Metric("f1"), **DEFAULT)
     assert _campaigns._cache_size() == 1
 
 
@@ -278,14 +281,12 @@ def test_pools_of_about_as_many_cells_are_compiled_once():
     "question", [ba.Metric("f1"), pytest.param(ba.Rate(by="site"), marks=pytest.mark.slow)], ids=["f1", "rate by group"]
 )
 def test_cells_without_items_change_nothing(question, monkeypatch):
-    rng = np.random.default_rng(0)
-    scores = np.round(rng.beta(0.4, 2, 300), 2)
-    pool, labels = ba.Pool(scores=scores, groups={"site": np.arange(300) % 3}), (rng.random(300) < scores).astype(int)
+    scored, labels = pool_of_ranks(1)  # which `test_pools_of_about_as_many_cells_are_compiled_once` compiles with pads
+    pool = ba.Pool(scores=scored.scores, groups={"site": np.arange(1_000) % 3})
     found = []
     for pads in (True, False):
         monkeypatch.setattr(VarianceReduction, "pads_cells", pads)
-        options = {"designs": ["variance_reduction"], "budgets": [8, 40], "repeats": 4, "seed": 0}
-        study = ba.simulate(pool, labels, question, **options)
+        study = ba.simulate(pool, labels, question, **DEFAULT)
         found.append([one["variance_reduction"] for one in (study.estimates, study.intervals, study.design_intervals)])
     for padded, plain in zip(*found, strict=True):
         np.testing.assert_allclose(padded, plain, rtol=1e-6, atol=1e-9)  # sums are rounded in other orders

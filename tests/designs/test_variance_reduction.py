@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs._audit import audit_plan
@@ -87,14 +88,13 @@ def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
     study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=3, batch=batch)
     record = next(iter(study.campaigns.values())).record
     setting = question.setting(POOL, 3, SMALL.strata_of(POOL))
-    first = jax.random.split(jax.random.key(3), CompiledCampaigns.n_threads)[0]
-    with jax.enable_x64(True):
-        full = jax.numpy.asarray(question.full_counts(POOL, setting.cells, LABELS, 2))
-        campaign = start_campaign(batch, jax.random.split(first), SMALL.init(*setting), full)
-        step = jax.jit(lambda campaign: one_label(SMALL, campaign))
+    with engine.eager():  # as sessions of small pools are
+        first = engine.random.split(engine.random.key(3), CompiledCampaigns.n_threads)[0]
+        full = question.full_counts(POOL, setting.cells, LABELS, 2)
+        campaign = start_campaign(batch, engine.random.split(first), SMALL.init(*setting), full)
         for _ in range(n):
-            campaign = step(campaign)
-        mine = jax.jit(SMALL.record)(campaign.state)
+            campaign = one_label(SMALL, campaign)
+        mine = SMALL.record(campaign.state)
         found = SMALL.digest(jax.tree.map(lambda x: np.asarray(x)[None, None], mine), setting, 3, 0.95)
     np.testing.assert_allclose(found.quantiles[0, 0], record.quantiles[0, 0], rtol=0, atol=1e-3)
 
