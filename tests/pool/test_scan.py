@@ -214,9 +214,14 @@ def test_first_rows_are_looked_for_where_ids_are_known_to_be_small(tmp_path, fou
     assert first(FRAME, id="id") is None  # some are negative
     assert first(of_small_ids().with_columns(id=pl.col("id") + P), id="id") is None
     assert first(FRAME, id="name") is None
+    assert first(of_small_ids().with_columns(pl.col("id").cast(pl.String)), id="id") is None
     assert first(FRAME) is None
     assert first(of_small_ids(), id="id", show="text") is None
     assert first(of_small_ids()[:900], id="id") is None
+    connection = duckdb.connect()
+    connection.from_arrow(of_small_ids().to_arrow()).create("items")
+    assert ba.scan_pool("items", connection=connection, id="id", scores="score").kinds.first is not None
+    assert ba.scan_pool(connection.table("items"), id="id", scores="score").kinds.first is None
 
 
 def test_repeated_ids_and_lost_rows_are_found_in_first_rows_too(tmp_path, found_with_kinds):

@@ -43,7 +43,7 @@ class Engine:
     native : lazy frame of an engine
     name : str
     ranges : function, optional
-        Returns the least and the greatest whole number of a column, if that is known without going through it.
+        Returns the least and the greatest number of a column of whole numbers, if that is found fast.
 
     Attributes
     ----------
@@ -54,15 +54,13 @@ class Engine:
         Queries so far, those of numbers of rows included.
     most_rows : int
         Rows of the largest answer so far.
-    range_of : function
-        As given.
     """
 
     def __init__(self, native: object, name: str, ranges: Callable[[str], tuple[int, int] | None] | None = None):
         import narwhals as nw
 
         self._nw, self.name, self._lock = nw, name, RLock()
-        self.range_of = ranges or (lambda column: None)
+        self._ranges = ranges
         self.n_queries, self.most_rows = 0, 0
         frame = nw.from_native(native, pass_through=True)
         if isinstance(frame, nw.DataFrame):
@@ -103,6 +101,11 @@ class Engine:
     def n_rows(self) -> int:
         """Count the rows of the table."""
         return int(self.collect(lambda frame: frame.select(n=self._nw.len()))["n"][0])
+
+    def range_of(self, column: str) -> tuple[int, int] | None:
+        """Return the least and the greatest number of a column of whole numbers, if that is found fast."""
+        with self.asked():
+            return None if self._ranges is None else self._ranges(column)
 
     def small(self, columns: dict[str, np.ndarray], like: Mapping[str, str] = MappingProxyType({})) -> nw.LazyFrame:
         """Return a small table as a frame of this engine, to join with.
@@ -249,10 +252,13 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             if not Path(path).is_file():
                 raise PoolError(f"There is no file {path!r}.")
             relation = _frugal(duckdb.connect(path, read_only=True)).table(table)
+            ranges = partial(_range_in_table, relation)
         else:
             connection = _frugal(duckdb.connect()) if connection is None else connection
             reader = _READERS.get(Path(text).suffix.lower())
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
+            if reader is None:
+                ranges = partial(_range_in_table, relation)
             if reader == "read_parquet":
                 relation, ranges = _with_folders(connection, relation, text), partial(_range_in_files, connection, text)
     except duckdb.Error as error:
@@ -273,6 +279,12 @@ def _range_in_files(connection: duckdb.DuckDBPyConnection, text: str, column: st
         least, most, unknown = connection.cursor().execute(query).fetchall()[0]
         return None if least is None or most is None or unknown else (least, most)
     return None
+
+
+def _range_in_table(relation: duckdb.DuckDBPyRelation, column: str) -> tuple[int, int] | None:
+    """Return the least and the greatest number of a column of a table, which DuckDB looks up fast."""
+    least, most = relation.aggregate(f"min({quoted(column)}), max({quoted(column)})").fetchall()[0]
+    return None if least is None else (int(least), int(most))
 
 
 def _with_folders(

@@ -61,7 +61,7 @@ def bound_of(engine: Engine, layout: Layout) -> int:
     """
     if layout.show or isinstance(layout.scores, tuple) or layout.id is None:
         return 0
-    ids = engine.range_of(layout.id)
+    ids = engine.range_of(layout.id) if engine.schema[layout.id].is_integer() else None
     if ids is None or ids[0] < 0 or ids[1] >= P:
         return 0
     n_rows = engine.n_rows()
