@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 import numpy as np
@@ -142,7 +143,7 @@ def test_a_snapshot_keeps_the_labels_of_both_halves(tmp_path):
     for _ in range(130):  # more events than lie between two snapshots
         ids = a.ask(2).ids
         a.tell(ids, LABELS[ids])
-    with sqlite3.connect(path) as kept:
+    with contextlib.closing(sqlite3.connect(path)) as kept:
         assert kept.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (1,)
     again = ba.resume(path, POOL)
     np.testing.assert_array_equal(again.labelled[1], LABELS[again.labelled[0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 import subprocess
@@ -145,7 +146,7 @@ def test_a_session_in_another_process_goes_on_from_a_snapshot(tmp_path, often):
 
 
 def damage(path, what: str) -> None:
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         if what == "bytes":
             for at, data in connection.execute("SELECT sequence, data FROM snapshots").fetchall():
                 middle = len(data) // 2
