@@ -259,7 +259,7 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
             if reader is None:
                 ranges = partial(_range_in_table, relation)
-            if reader == "read_parquet":
+            elif reader == "read_parquet":
                 relation, ranges = _with_folders(connection, relation, text), partial(_range_in_files, connection, text)
     except duckdb.Error as error:
         said = str(error).strip().splitlines()[0].rstrip(" .")

@@ -13,7 +13,8 @@ from bayes_assess.pool.scan.kinds import KEY, SCORE, UNITS, Layout
 from bayes_assess.pool.scan.order import P, first_word, order_keys
 
 SEED = 0  # of sessions, unless another is given
-NONE = -1  # in the place of an id of a row that does not come first
+FIRST = "__first"  # a column that is computed: the id of a row that comes first
+NONE = -1  # in its place where a row does not
 _ROWS = 40_000  # about so many
 MOST_FIRST = 2 * _ROWS
 _LEAST = 1_000_000  # of tables with fewer rows another pass costs little
@@ -45,7 +46,7 @@ class FirstRows:
         times = found["__n"].astype(np.int64)
         units = found.get(f"{SCORE}_0_u")
         score = None if units is None else np.round((units / times + 0.5) / UNITS, _DIGITS).repeat(times)
-        return cls(stop, found["__first"].astype(np.int64).repeat(times), kinds.repeat(times), score)
+        return cls(stop, found[FIRST].astype(np.int64).repeat(times), kinds.repeat(times), score)
 
     def fetched(self, word: str) -> dict[str, np.ndarray]:
         """Return them as a query would, by column, with their first words."""

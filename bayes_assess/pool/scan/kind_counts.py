@@ -14,7 +14,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool.scan.engine import Engine
-from bayes_assess.pool.scan.first_rows import MOST_FIRST, NONE, SEED, FirstRows, bound_of
+from bayes_assess.pool.scan.first_rows import FIRST, MOST_FIRST, NONE, SEED, FirstRows, bound_of
 from bayes_assess.pool.scan.kinds import (
     BAD,
     BIN,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 
-_SQUARE, _WORD, _FIRST = "__square", "__word", "__first"  # columns that are computed
+_SQUARE, _WORD = "__square", "__word"  # columns that are computed
 MOST_KINDS = 500_000
 MOST_ROWS = 2**33  # sums of 30-bit numbers stay in 64 bits
 
@@ -92,7 +92,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     if parts:
         sums += [nw.col(f"{p}_u").sum().cast(nw.Int64).alias(f"{p}_u") for p in parts]
     stop, keys = bound_of(engine, layout), order_keys(SEED)[0]
-    by = [*layout.keys, *([_FIRST] if stop else [])]
+    by = [*layout.keys, *([FIRST] if stop else [])]
     most = MOST_KINDS + 1 + (MOST_FIRST if stop else 0)
 
     def counted(frame: nw.LazyFrame) -> nw.LazyFrame:
@@ -100,7 +100,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
         if stop:
             frame = with_first_word(frame, KEY, keys, _SQUARE, _WORD, small=True)
             first = nw.when(nw.col(_WORD) < stop).then(nw.col(KEY)).otherwise(nw.lit(NONE))
-            frame = frame.with_columns(first.alias(_FIRST))
+            frame = frame.with_columns(first.alias(FIRST))
         if parts and not has_units(frame, layout):
             frame = frame.with_columns(*((nw.col(p) * UNITS).floor().cast(nw.Int64).alias(f"{p}_u") for p in parts))
         return (frame.group_by(*by).agg(*sums) if by else frame.select(*sums)).head(most)
@@ -125,10 +125,10 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
         raise _too_many(engine, layout)
     keyed = {name: values[order][at] for name, values in keyed.items()}
     numbers = {name: found[name][order].astype(np.int64) for name in found if name not in layout.keys}
-    totals = {name: np.add.reduceat(values, at) for name, values in numbers.items() if name != _FIRST}
+    totals = {name: np.add.reduceat(values, at) for name, values in numbers.items() if name != FIRST}
     first = None
     if stop:
-        is_first = numbers[_FIRST] != NONE
+        is_first = numbers[FIRST] != NONE
         kind = (np.cumsum(begins) - 1)[is_first]
         first = FirstRows.of(stop, {name: values[is_first] for name, values in numbers.items()}, kind)
     score = _means(layout, keyed, totals)
