@@ -52,10 +52,8 @@ def test_deviations_of_a_mean_over_items_are_centred(label_sets):
 
 def test_measures_beside_the_one_that_is_sampled_for_do_not_sway_the_design(binary):
     """Campaigns for F1 alone draw the same items, and so estimate the same F1."""
-    pool, labels = (
-        ba.Pool(scores=binary.probability, predictions=binary.predicted.astype(int)),
-        binary.labels.astype(int),
-    )
+    pool = ba.Pool(scores=binary.probability, predictions=binary.predicted.astype(int))
+    labels = binary.labels.astype(int)
     f1 = binary.measures.index("f1")
     for method, looks, batch in (("Importance", [20, 80, 300], 1), ("Poisson", [80], 80)):
         alone = ba.simulate(
