@@ -96,6 +96,15 @@ def test_an_eager_session_is_planned_on_numpy_and_plans_do_not_change_it(monkeyp
     assert session.ask(20).ids.tolist() == other.ask(20).ids.tolist()
 
 
+def test_futures_of_a_compiled_session_are_those_of_an_eager_one():
+    session = told()
+    eager = futures_of(session)
+    session._state = session.design.compiled_state(session._state)
+    found = [one.campaigns(np.arange(2), 40, 0.95).record.quantiles for one in (eager, futures_of(session))]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.slow
 def test_sessions_of_either_engine_are_planned_alike():
     """Their beliefs differ in the last digits of 32 bits, and what follows by as much as one particle's choice."""
     eager, compiled = (told(engine=name).plan(width=0.15, futures=4).labels for name in ("eager", "compiled"))
