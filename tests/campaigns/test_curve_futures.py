@@ -20,9 +20,9 @@ from bayes_assess.models._numerics import particles as smc
 N = 300
 
 
-def told(measure="f1", n=30, classes=2, **options):
+def told(measure="f1", n=30, classes=2, items=N, **options):
     rng = np.random.default_rng(0)
-    scores = rng.dirichlet(np.full(classes, 0.5), N)
+    scores = rng.dirichlet(np.full(classes, 0.5), items)
     labels = np.array([rng.choice(classes, p=p) for p in scores])
     session = ba.assess(ba.Pool(scores=scores), ba.Metric(measure), seed=1, **options)
     queries = session.ask(n)
@@ -65,11 +65,11 @@ def test_a_thinned_belief_keeps_its_members_and_some_of_their_particles():
         assert (times <= there).all()
 
 
-@pytest.mark.parametrize(("measure", "classes"), [("f1", 2), ("f1_macro", 3)])
-def test_futures_that_are_labelled_in_full_are_exact(measure, classes):
-    session = told(measure, classes=classes)
+@pytest.mark.parametrize(("measure", "classes", "items"), [("f1", 2, N), ("f1_macro", 3, 60)])
+def test_futures_that_are_labelled_in_full_are_exact(measure, classes, items):
+    session = told(measure, classes=classes, items=items)
     futures = futures_of(session)
-    answers = futures.campaigns(np.arange(3), N, 0.95).record
+    answers = futures.campaigns(np.arange(3), items, 0.95).record
     assert answers.exact.all()
     for left, value, ends in zip(futures.unlabelled, answers.value, answers.interval(0.95), strict=True):
         truth = session.question.truth_of_counts(session.cells, session.counts + left)

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.acquisition.rewards import LowAccuracy
 from bayes_assess.designs import ARMS, CellState, Design, choose_batch, reserve_batch, update_batch
 from bayes_assess.questions import Question
@@ -128,7 +129,8 @@ def test_the_same_key_gives_the_same_choices_and_another_key_others(design, ques
 
 @pytest.mark.parametrize(("design", "question"), PAIRS)
 def test_states_hold_no_numbers_of_python_whose_type_would_change_with_the_first_step(design, question):
-    state = design().init(*question.setting(POOL))
+    with engine.eager():
+        state = design().init(*question.setting(POOL))
     assert all(hasattr(leaf, "dtype") for leaf in jax.tree.leaves(state))
 
 
@@ -169,7 +171,7 @@ def test_updating_in_a_batch_equals_updating_one_by_one_in_any_order(design):
 def chosen_shares(design, state, n=4000) -> np.ndarray:
     """First choices under many keys."""
     with jax.enable_x64(True):
-        state = jax.device_put(state)
+        state = jax.device_put(design.compiled_state(state))
         choose = jax.jit(jax.vmap(lambda key: design.choose(key, state)[0]))
         cells = choose(jax.random.split(jax.random.key(5), n))
     return np.bincount(np.asarray(cells), minlength=4)
@@ -189,7 +191,9 @@ def test_epsilon_greedy_leaves_the_best_group_to_others_with_probability_epsilon
     prior = ba.BetaBernoulli(np.array([9.0, 1.0, 9.0, 9.0]), np.array([1.0, 9.0, 1.0, 1.0]))
     design = ba.designs.EpsilonGreedy(epsilon=0.4)
     cells = ba.LeastAccurate().cells(POOL, seed=0)
-    counts = chosen_shares(design, design.init(cells, prior, LowAccuracy()))
+    with engine.eager():
+        state = design.init(cells, prior, LowAccuracy())
+    counts = chosen_shares(design, state)
     assert stats.chisquare(counts, counts.sum() * np.array([0.1, 0.7, 0.1, 0.1])).pvalue > 1e-4
 
 
@@ -199,7 +203,8 @@ def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, mo
         monkeypatch.setattr("bayes_assess.designs.bandits._GRID_MAX_CELLS", 0)
     a, b = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
     design, cells = ARMS["thompson"](), ba.LeastAccurate().cells(POOL, seed=0)
-    state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+    with engine.eager():
+        state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
     assert isinstance(state.memory, tuple) != grid
     theta = np.linspace(0, 1, 200_001)[1:-1]
     pdf, sf = stats.beta.pdf(theta[:, None], a, b), stats.beta.sf(theta[:, None], a, b)
@@ -212,7 +217,8 @@ def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, mo
 def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
     a, b = np.array([30.0, 2.0, 4.0, 9.0]), np.array([20.0, 1.0, 1.0, 1.0])
     design, cells = ARMS["bayes_ucb"](), ba.LeastAccurate().cells(POOL, seed=0)
-    state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+    with engine.eager():
+        state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
     assert chosen_shares(design, state, 50).argmax() == stats.beta.ppf(0.025, a, b).argmin()
 
 
@@ -231,7 +237,9 @@ def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
 )
 def test_bayes_ucb_plays_the_group_with_the_greatest_upper_quantile_of_a_reward(question, belief):
     setting = question.setting(POOL, prior=belief)
-    state, cells = ARMS["bayes_ucb"]().init(*setting), setting.cells
+    cells = setting.cells
+    with engine.eager():
+        state = ARMS["bayes_ucb"]().init(*setting)
     rng = np.random.default_rng(0)
     if isinstance(belief, ba.BetaBernoulli):
         rewards = np.abs(rng.beta(belief.a, belief.b, (20_000, 4)) - cells.mean_score)
