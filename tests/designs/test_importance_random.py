@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess._tools import engine
 from bayes_assess.acquisition.poisson import blended, deviations, draws_for_distinct
 from bayes_assess.designs import Importance
 from bayes_assess.errors import DesignError
@@ -31,8 +30,7 @@ def published_f1(rng: np.random.Generator, q: np.ndarray, n_draws: int) -> float
 def test_estimates_are_those_of_the_listing_with_less_variance():
     n = 1_000
     on, states = rounds(n, 150, design=RANDOM)
-    with engine.eager():
-        h = deviations(on.reward, blended(on.prior.mean))
+    h = deviations(on.reward, blended(on.prior.mean))
     q = h / (h @ on.cells.sizes)
     n_draws = draws_for_distinct(q, 150, on.cells.sizes)
     assert n_draws > 180  # many items come again

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
-from bayes_assess._tools import engine
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
 from bayes_assess.acquisition.poisson import blended, deviations, inclusion_probabilities
 from bayes_assess.designs import Poisson, compiled_start
@@ -68,8 +67,7 @@ def test_a_start_just_below_one_takes_no_item_too_many():
 def test_a_batch_has_the_probabilities_of_the_paper():
     plain = Poisson(n_strata=16, floor=0.0)
     setting = ba.Metric("f1").setting(POOL, strata=plain.strata_of(POOL))
-    with engine.eager():
-        h = deviations(setting.reward, blended(setting.prior.mean))
+    h = deviations(setting.reward, blended(setting.prior.mean))
     b = inclusion_probabilities(h, 50, setting.cells.sizes)
     state = compiled_start(plain, *setting)
     with jax.enable_x64(True):

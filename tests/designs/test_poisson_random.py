@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess._tools import engine
 from bayes_assess.acquisition.poisson import blended, deviations, inclusion_probabilities
 from bayes_assess.designs import Poisson, compiled_start
 from bayes_assess.errors import DesignError
@@ -25,8 +24,7 @@ told = partial(random_size.told, design=RANDOM)
 def setting(n: int, question=F1):
     """Return the setting, and the inclusion probabilities of [SEME] in its cells for n expected labels."""
     on = question.setting(POOL, strata=RANDOM.strata_of(POOL))
-    with engine.eager():
-        h = deviations(on.reward, blended(on.prior.mean))
+    h = deviations(on.reward, blended(on.prior.mean))
     return on, inclusion_probabilities(h, n, on.cells.sizes)
 
 
