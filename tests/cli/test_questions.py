@@ -625,13 +625,13 @@ def test_integer_classes(tmp_path, written):
 
 
 def test_simulate_takes_numbers_for_integer_classes_only(tmp_path):
-    numbers, names = ["0", "1", "2", "1"], ["cat", "dog", "cat", "cat"]
+    numbers, names = ["0", "1", "2", "1"], ["cat", "dog", "cow", "dog"]
     options = ["--designs", "random", "--budgets", 4, "--repeats", 2]
     pool = {"id": range(4), "prediction": [0, 1, 1, 0], "label": numbers, "named": names}
     path = write_csv(tmp_path / "ints.csv", pool)
     assert "0.0000" in done("simulate", path, "--labels", "label", *options)  # 2 was never predicted
     assert "'cat' is no whole number" in refused("simulate", path, "--labels", "named", *options)
-    path = write_csv(tmp_path / "names.csv", pool | {"prediction": names})
+    path = write_csv(tmp_path / "names.csv", pool | {"prediction": ["cat", "dog", "dog", "cat"]})
     assert "0.0000" in done("simulate", path, "--labels", "named", *options)
     assert "not with numbers" in refused("simulate", path, "--labels", "label", *options)
 
