@@ -59,9 +59,10 @@ def test_a_journal_keeps_the_options(pool_file, tmp_path):
 
 
 def test_a_study_names_designs_as_they_were_written(pool_file):
-    asked = ("--scores", "score", "--question", "metric", "--measure", "f1", "--labels", "label")
-    out = done("simulate", pool_file, *asked, "--designs", "passive, poisson:lam=0.5", "--budgets", 10, "--repeats", 3)
-    assert "poisson:lam=0.5" in out
+    asked = ("--scores", "score", "--question", "precision-curve", "--labels", "label")
+    designs = "random, adastrat:prefix=every"
+    out = done("simulate", pool_file, *asked, "--designs", designs, "--budgets", 10, "--repeats", 3)
+    assert "adastrat:prefix=every" in out
 
 
 def test_importance_sampling_of_a_random_size_is_started_and_asked_for(pool_file, tmp_path):
