@@ -22,6 +22,7 @@ class Said(NamedTuple):
     interval: np.ndarray  # (k, 2)
     truth: np.ndarray  # (k,)
     guarantee: str
+    unbounded: bool = False  # whether ends may be infinite
 
 
 def truth_of(case: Case, world: World, question: Any, design: str, seed: int) -> np.ndarray:

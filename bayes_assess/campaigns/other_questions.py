@@ -57,7 +57,7 @@ def on_own_cells(
         Why not.
     """
     check_question(question)
-    if session.design.plays_arms:
+    if session.design.plays_arms or question.labels_each != session.question.labels_each:
         return None, None
     try:
         return question.on_own_cells(session.pool, session.cells, session.design, session._state), None

@@ -166,6 +166,13 @@ def test_labels_of_pairs_are_of_one_annotator_and_answer_one_question():
         a.ask(2, posterior=np.full((10, 4), 0.5))
 
 
+@pytest.mark.parametrize("design", ["passive", "adaptive", "variance_reduction"])
+def test_labels_of_items_do_not_answer_what_is_asked_of_pairs(design):
+    a = told(ba.Mean(), 20, design)
+    with pytest.raises(ba.QuestionError, match="of pairs needs labels of both halves; start a session with it"):
+        a.result(question=MEANS)
+
+
 def test_a_corrected_half_counts_as_if_it_had_been_told_right():
     a, other = told(MEANS, 20), ba.assess(POOL, MEANS, design="passive")
     ids = other.ask(20).ids

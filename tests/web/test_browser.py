@@ -85,6 +85,8 @@ def test_a_whole_campaign_by_keys(run, browser):
         said[lost] = "bug"
         until(lambda: "1 answer waits here" in browser.text(".notice"))
         server.start(server.port)
+        until(lambda: "server was started anew" in browser.text(".notice"))  # it has another token, and refuses
+        assert "1 answer waits here" in browser.text(".notice")
         assert browser.open(server.address).text(".notice") == ""
         browser.saved()
         said |= {answer(browser, "1"): "bill" for _ in range(9)}
@@ -97,6 +99,25 @@ def test_a_whole_campaign_by_keys(run, browser):
     finally:
         server.end()
     assert not (run.parent / "run.db.page").exists()
+
+
+def test_answers_that_wait_in_one_tab_are_sent_when_another_one_is_let_in(run, browser):
+    server = Server(run)
+    try:
+        browser.open(server.address)
+        first = browser.driver.current_window_handle
+        server.kill()
+        said = {answer(browser, "2"): "bug", answer(browser, "1"): "bill"}
+        server.start(server.port)
+        until(lambda: "server was started anew" in browser.text(".notice"))
+        browser.driver.switch_to.new_window("tab")
+        browser.open(server.address)
+        browser.driver.switch_to.window(first)
+        browser.saved()
+        until(lambda: browser.text(".notice") == "")
+        assert known(run) == said
+    finally:
+        server.end()
 
 
 def test_three_people_and_a_sheet_share_a_journal_and_nothing_is_asked_twice_or_lost(run, browser):

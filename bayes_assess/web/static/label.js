@@ -2,6 +2,8 @@
 // What items say is only ever text to it.
 
 const AGAIN = [500, 1000, 2000, 4000]; // milliseconds until an answer that did not arrive is sent again
+const SILENT = "The server does not answer.";
+const ANEW = "The server was started anew: open the page by the address that it printed then.";
 
 /** Make an element; attributes that are functions are listeners, and children that are texts stay texts. */
 function make(tag, attributes = {}, ...children) {
@@ -32,7 +34,7 @@ export function mount(root, link) {
   let note = null; // null while its field is closed
   let standing = null;
   let problem = "";
-  let offline = false;
+  let offline = ""; // why answers do not arrive
   let sending = false;
   let showing = false;
   let pressed = 0; // when, for measurements
@@ -94,7 +96,7 @@ export function mount(root, link) {
       spec = found.answer;
       document.title = link.alone && found.title ? `Label: ${found.title}` : document.title;
       outbox = link.kept();
-      offline = false;
+      offline = "";
       take(found);
       if (found.show_answer && !standing) link.stream((news) => { standing = news; take({ counts: news.counts ?? {} }); });
       if (link.alone) attend();
@@ -114,7 +116,7 @@ export function mount(root, link) {
       const found = await call(one.act, one);
       outbox.shift();
       link.keep(outbox);
-      offline = false;
+      offline = "";
       sending = false;
       take(found);
       part.live.textContent = `Saved. ${info.counts.used ?? ""} labelled.`;
@@ -122,7 +124,7 @@ export function mount(root, link) {
     } catch (error) {
       sending = false;
       if (error.offline) {
-        offline = true;
+        offline = error.offline;
         draw();
         setTimeout(() => flush(tries + 1), AGAIN[Math.min(tries, AGAIN.length - 1)]);
         return;
@@ -136,8 +138,8 @@ export function mount(root, link) {
   }
 
   function fail(error) {
-    offline = Boolean(error.offline);
-    problem = error.offline ? "" : error.message;
+    offline = error.offline ?? "";
+    problem = offline ? "" : error.message;
     draw();
   }
 
@@ -319,7 +321,7 @@ export function mount(root, link) {
     part.answer.hidden = !info.show_answer;
     part.answer.setAttribute("aria-pressed", String(showing));
     const unsaved = outbox.length;
-    const said = offline ? `The server does not answer. ${unsaved ? `${unsaved} answer${unsaved > 1 ? "s wait" : " waits"} here and will be sent when it is back.` : "Trying again."}` : problem;
+    const said = offline ? `${offline} ${unsaved ? `${unsaved} answer${unsaved > 1 ? "s wait" : " waits"} here and will be sent later.` : "Trying again."}` : problem;
     part.notice.hidden = !said;
     if (part.notice.textContent !== said) part.notice.textContent = said;
     drawCard(card);
@@ -511,7 +513,7 @@ function server() {
       try {
         response = await fetch(`api/${act}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ person: seat, name, ...payload }) });
       } catch {
-        throw Object.assign(new Error("offline"), { offline: true });
+        throw Object.assign(new Error(SILENT), { offline: SILENT });
       }
       if (response.headers.get("Content-Type")?.startsWith("application/json")) {
         const found = await response.json();
@@ -519,7 +521,8 @@ function server() {
         throw new Error(found.error);
       }
       const text = await response.text();
-      throw Object.assign(new Error(text), { offline: response.status >= 500 });
+      // Whom the guard turns away has the key of an earlier server: no answer is lost by that.
+      throw Object.assign(new Error(text), { offline: response.status === 403 ? ANEW : response.status >= 500 ? SILENT : "" });
     },
     stream(tell) {
       const source = new EventSource("api/stream");
