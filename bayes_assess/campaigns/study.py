@@ -82,10 +82,11 @@ class Study:
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100)
-    >>> study = ba.simulate(pool, [0] * 130 + [1] * 70, ba.LeastAccurate(), budgets=[20, 200], repeats=5)
+    >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
+    >>> labels = [0] * 60 + [1] * 140 + [2] * 100
+    >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
     >>> study.truth.tolist()
-    [1.0, 0.7]
+    [0.6, 1.0, 1.0]
     >>> float(study.scores["thompson"]["rmse"][:, -1].max())  # everything is labelled
     0.0
     """
@@ -162,10 +163,11 @@ class Study:
         Examples
         --------
         >>> import bayes_assess as ba
-        >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100)
-        >>> study = ba.simulate(pool, [0] * 130 + [1] * 70, ba.LeastAccurate(), budgets=[20, 200], repeats=5)
+        >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
+        >>> labels = [0] * 60 + [1] * 140 + [2] * 100
+        >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
         >>> study.labels_to("rmse", 1e-12)
-        {'random': 200, 'thompson': 200}
+        {'random': 300, 'thompson': 300}
         """
         score, reached = self._criterion(score, value)
         found = {}
@@ -190,10 +192,11 @@ class Study:
         Examples
         --------
         >>> import bayes_assess as ba
-        >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100)
-        >>> study = ba.simulate(pool, [0] * 130 + [1] * 70, ba.LeastAccurate(), budgets=[20, 200], repeats=5)
-        >>> study.labels_each("rmse", 1e-12)["random"].tolist()
-        [200.0, 200.0, 200.0, 200.0, 200.0]
+        >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
+        >>> labels = [0] * 60 + [1] * 140 + [2] * 100
+        >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
+        >>> study.labels_each("rmse", 1e-12)["random"][:5].tolist()
+        [300.0, 300.0, 300.0, 300.0, 300.0]
         """
         score, reached = self._criterion(score, value)
         found = {}

@@ -41,7 +41,7 @@ def falling(n_items):
 @pytest.mark.parametrize("method", [adastrat, logstrat])
 def test_exact_queries_give_the_curve_within_the_factor(method):
     rng, n_worth = np.random.default_rng(3), 0
-    for _ in range(400):
+    for _ in range(150):
         n_items, epsilon = int(rng.integers(500, 3000)), float(rng.choice([0.1, 0.25]))
         p, start = precision_of(ranked_list(rng, n_items)), 20
         slack = slack_of(p, start)
@@ -67,7 +67,7 @@ def test_exact_queries_give_the_curve_within_the_factor(method):
         assert ranks[-1] == n_items
         assert len(ranks) <= max(1.0, math.log(n_items / prefix) / math.log1p(epsilon))  # [ADA] Theorem 4
         n_worth += len(ranks) > 2
-    assert n_worth > 50
+    assert n_worth > 20
 
 
 @pytest.mark.parametrize(("n_items", "n_queries"), PAPER)
@@ -118,7 +118,7 @@ def test_rounds_query_what_algorithm_1_queries():
 def test_telling_ranks_bound_the_rest_as_every_rank_of_the_prefix_does():
     """[ADA] Algorithm 1 updates the envelope by all of them; and that is more than the last one says."""
     rng, sharper = np.random.default_rng(7), 0
-    for _ in range(300):
+    for _ in range(100):
         n_items, start = int(rng.integers(80, 400)), int(rng.integers(1, 10))
         p = precision_of(ranked_list(rng, n_items))
         slack = slack_of(p, start)
@@ -138,7 +138,7 @@ def test_telling_ranks_bound_the_rest_as_every_rank_of_the_prefix_does():
         sharper += (every.upper_at(beyond) < last.upper_at(beyond) - 1e-9).any()
         if prefix > slack + start + 20:
             assert len(telling) < prefix / 2 + slack + 1
-    assert sharper > 50
+    assert sharper > 15
 
 
 def test_an_interval_is_bisected_if_it_meets_neither_rule():
@@ -180,7 +180,7 @@ def test_sampled_queries_hold_the_curve_as_often_as_claimed():
     slack = slack_of(p, 200)
     prefix = prefix_length(0.1, slack, 200)
     v = np.arange(prefix, n_items + 1)
-    truth, rng, n = p[prefix - 1 :], np.random.default_rng(4), 60
+    truth, rng, n = p[prefix - 1 :], np.random.default_rng(4), 30
     missed = off = 0
     for _ in range(n):
         found, s, estimate, band = simulated(rng, labels, prefix, slack=slack, **options)

@@ -72,9 +72,9 @@ def test_a_list_that_ends_within_the_slack_does_not_hold_precision_down():
     assert Envelope(np.array([3]), p[2:3], p[2:3], 2, 4, 3).upper_at(np.array([4]))[0] >= p[3]
 
 
-def test_the_envelope_holds_thousands_of_curves_from_exact_values_and_from_bounds():
+def test_the_envelope_holds_hundreds_of_curves_from_exact_values_and_from_bounds():
     rng = np.random.default_rng(1)
-    for _ in range(2000):
+    for _ in range(500):
         n_items = int(rng.integers(20, 300))
         p, start = precision_of(ranked_list(rng, n_items)), int(rng.integers(1, 20))
         slack = slack_of(p, start) + int(rng.integers(0, 3))

@@ -56,7 +56,7 @@ def _play_top_two(keys, a, b, available, beta):
 def play_top_two(beta, a=A, b=B, available=None, seed=0):
     available = np.ones(len(a), bool) if available is None else np.array(available)
     with jax.enable_x64(True):
-        return np.asarray(_play_top_two(keys(seed), a, b, available, jnp.float64(beta)))
+        return np.asarray(_play_top_two(keys(seed, 5000), a, b, available, jnp.float64(beta)))
 
 
 best_of_each = jax.jit(jax.vmap(best_arm, (0, None, None)))

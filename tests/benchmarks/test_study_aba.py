@@ -142,7 +142,9 @@ def test_wrong_options_and_missing_folders_are_sentences(tmp_path, monkeypatch, 
     assert "invalid choice: 'everything'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("part", ["scores", "accuracy", "pairs", "reliability"])
+@pytest.mark.parametrize(  # "scores" and "pairs" compile a dozen programs
+    "part", ["accuracy", "reliability", *(pytest.param(part, marks=pytest.mark.slow) for part in ("scores", "pairs"))]
+)
 def test_a_run_goes_on_where_it_stopped_and_reports(folder, tmp_path, part, capsys):
     rows, out = tmp_path / "rows.jsonl", tmp_path / "aba.md"
     common = ["--datasets", str(folder), "--rows", str(rows), "--pools", "20news", "--campaigns", "2", "--quick"]

@@ -400,20 +400,20 @@ def test_groups(tmp_path, pool_file, options, said):
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
 def test_other_kinds_of_files(tmp_path, suffix):
     rng = np.random.default_rng(0)
-    scores = rng.dirichlet([1, 1], 30)
+    scores = rng.dirichlet([1, 1], 20)
     path, run = tmp_path / f"pool{suffix}", tmp_path / "run.db"
     if suffix == ".npz":
-        np.savez(path, scores=scores, labels=rng.integers(2, size=30))
+        np.savez(path, scores=scores, labels=rng.integers(2, size=20))
     else:
         pytest.importorskip("pyarrow")
         import pandas as pd
 
-        pd.DataFrame({"yes": scores[:, 0], "no": scores[:, 1], "labels": rng.integers(2, size=30)}).to_parquet(path)
+        pd.DataFrame({"yes": scores[:, 0], "no": scores[:, 1], "labels": rng.integers(2, size=20)}).to_parquet(path)
     options = [] if suffix == ".npz" else ["--scores", "yes,no", "--classes", "0,1"]
-    assert "30 items" in done("start", path, *options, "--out", run)
+    assert "20 items" in done("start", path, *options, "--out", run)
     assert "0 pending" in done("status", run)
-    out = done("simulate", path, *options, "--labels", "labels", "--designs", "random", "--budgets", 30, "--repeats", 3)
-    assert "random      30  0.0000" in out
+    out = done("simulate", path, *options, "--labels", "labels", "--designs", "random", "--budgets", 20, "--repeats", 2)
+    assert "random      20  0.0000" in out
 
 
 def test_a_changed_pool_is_refused(run, pool_file):
@@ -577,7 +577,7 @@ def test_simulate_finds_ids_that_a_spreadsheet_has_changed(tmp_path):
     pool, labels = tmp_path / "pool.tsv", tmp_path / "labels.csv"
     pool.write_text("id\tprediction\n" + "".join(f"{i:03d}\t{'uv'[i % 2]}\n" for i in range(20)), encoding="utf-8")
     labels.write_text("id;label\n" + "".join(f"{i};{'uv'[i % 3 % 2]}\n" for i in range(20)), encoding="utf-8")
-    words = "simulate", pool, "--labels", labels, "--budgets", 10, "--repeats", 2
+    words = "simulate", pool, "--labels", labels, "--budgets", 20, "--repeats", 2
     assert "2 campaigns" in done(*words, "--designs", "random")
     labels.write_text(labels.read_text().replace("\n7;", "\n77;"))
     assert "'77' is the id of no item" in refused(*words)

@@ -59,12 +59,13 @@ def test_a_journal_keeps_the_options(pool_file, tmp_path):
 
 
 def test_a_study_names_designs_as_they_were_written(pool_file):
-    asked = ("--scores", "score", "--question", "metric", "--measure", "f1", "--labels", "label")
-    out = done("simulate", pool_file, *asked, "--designs", "passive, poisson:lam=0.5", "--budgets", 10, "--repeats", 3)
-    assert "poisson:lam=0.5" in out
+    asked = ("--scores", "score", "--question", "precision-curve", "--labels", "label")
+    designs = "random, adastrat:prefix=every"
+    out = done("simulate", pool_file, *asked, "--designs", designs, "--budgets", 10, "--repeats", 3)
+    assert "adastrat:prefix=every" in out
 
 
-def test_importance_sampling_of_a_random_size_is_started_asked_for_and_simulated(pool_file, tmp_path):
+def test_importance_sampling_of_a_random_size_is_started_and_asked_for(pool_file, tmp_path):
     run, sheet = tmp_path / "run.db", tmp_path / "to_label.csv"
     asked = ("--scores", "score", "--question", "metric", "--measure", "f1")
     design = "importance:size=random:lam=0.9:epsilon=1e-9:floor=0:interval=beta"
@@ -72,8 +73,6 @@ def test_importance_sampling_of_a_random_size_is_started_asked_for_and_simulated
     assert "items to" in done("ask", run, "-n", "6", "-o", sheet)
     kept = ba.resume(run, ba.read_pool(pool_file, scores="score")).design
     assert kept == ba.designs.Importance(size="random", lam=0.9, epsilon=1e-9, floor=0.0, interval="beta")
-    study = ("--budgets", "5,10", "--batch", "5", "--repeats", "20")
-    assert "importance" in done("simulate", pool_file, "--labels", "label", *asked, "--designs", design, *study)
 
 
 def test_batches_of_random_size_are_asked_for_and_may_be_empty(pool_file, tmp_path):
@@ -84,6 +83,12 @@ def test_batches_of_random_size_are_asked_for_and_may_be_empty(pool_file, tmp_pa
     said = [done("ask", run, "-n", "1", "-o", sheet, "--force") for _ in range(8)]
     assert any("This batch has no items" in one for one in said)
     assert any("items to" in one for one in said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ["importance:size=random:lam=0.9:epsilon=1e-9", "poisson:size=random"])
+def test_batches_of_random_size_are_simulated(pool_file, design):
+    asked = ("--scores", "score", "--question", "metric", "--measure", "f1", "--labels", "label")
     study = ("--budgets", "5,10", "--batch", "5", "--repeats", "20")
-    out = done("simulate", pool_file, "--labels", "label", *asked, "--designs", design[1], *study)
-    assert "poisson" in out
+    out = done("simulate", pool_file, *asked, "--designs", f"{design}:floor=0:interval=beta", *study)
+    assert design.split(":")[0] in out

@@ -267,6 +267,7 @@ SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
 LONG = {
     ("random", "calibration --bins weight:2 --by site"),
     ("random", "compare --by prediction --target population"),
+    ("random", "compare --by site --first south --second east --measure ece --bins 2"),
     ("random", "least-calibrated --bins 2"),
     ("random", "most-costly --cost COST --m 2"),
     ("passive", "metric --measure f1 --positive dog"),
@@ -466,9 +467,10 @@ def test_every_question_can_be_simulated(tmp_path, columns, scored, cost_file, a
 
 
 def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
-    labelled = write_csv(tmp_path / "labelled.csv", columns)
-    out = done("simulate", labelled, "--labels", "label", "--budgets", 10, "--repeats", 2)
-    assert [line.split()[0] for line in out.splitlines()[3:5]] == ["random", "thompson"]
+    labelled = write_csv(tmp_path / "labelled.csv", columns | {"right": np.arange(N_ITEMS) % 3 % 2})
+    asked = "--question", "precision-curve", "--prediction", "right", "--scores", "confidence", "--labels", "right"
+    out = done("simulate", labelled, *asked, "--budgets", 10, "--repeats", 2)  # of ranks: nothing is compiled
+    assert [line.split()[0] for line in out.splitlines()[3:5]] == ["random", "adastrat"]
     run = tmp_path / "run.db"
     assert "GroupAccuracy by prediction, design thompson: " in done("start", labelled, "--out", run)
 
@@ -625,13 +627,13 @@ def test_integer_classes(tmp_path, written):
 
 
 def test_simulate_takes_numbers_for_integer_classes_only(tmp_path):
-    numbers, names = ["0", "1", "2", "1"], ["cat", "dog", "cat", "cat"]
-    options = ["--designs", "random", "--budgets", 4, "--repeats", 2]
-    pool = {"id": range(4), "prediction": [0, 1, 1, 0], "label": numbers, "named": names}
+    numbers, names = ["0", "1", "2", "1"] * 5, ["cat", "dog", "cow", "dog"] * 5
+    options = ["--designs", "random", "--budgets", 20, "--repeats", 2]
+    pool = {"id": range(20), "prediction": [0, 1, 1, 0] * 5, "label": numbers, "named": names}
     path = write_csv(tmp_path / "ints.csv", pool)
     assert "0.0000" in done("simulate", path, "--labels", "label", *options)  # 2 was never predicted
     assert "'cat' is no whole number" in refused("simulate", path, "--labels", "named", *options)
-    path = write_csv(tmp_path / "names.csv", pool | {"prediction": names})
+    path = write_csv(tmp_path / "names.csv", pool | {"prediction": ["cat", "dog", "dog", "cat"] * 5})
     assert "0.0000" in done("simulate", path, "--labels", "named", *options)
     assert "not with numbers" in refused("simulate", path, "--labels", "label", *options)
 

@@ -36,15 +36,15 @@ def normal(losses, most, rest):
 
 
 def test_the_truth_leaves_the_interval_at_some_time_no_more_often_than_promised():
-    repeats = 120
+    repeats = 60
     missed = sum(missed_ever(lambda *of: bounded_mean_interval(*of, 0.2, 0.9), seed) for seed in range(repeats))
     assert missed <= stats.binom.ppf(0.999, repeats, 0.1)
     # One for a number of draws that was fixed before misses far more often at some time.
-    assert sum(missed_ever(normal, seed) for seed in range(40)) > stats.binom.ppf(0.9999, 40, 0.1)
+    assert sum(missed_ever(normal, seed) for seed in range(20)) > stats.binom.ppf(0.9999, 20, 0.1)
 
 
 def test_labels_that_are_missing_because_losses_are_great_are_allowed_for():
-    repeats = 80
+    repeats = 40
 
     def with_gaps(losses, most, rest):
         gone = (losses > 0.8 * most) & (np.arange(len(losses)) % 2 == 0)

@@ -15,11 +15,16 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import MEASURES, difference_table, table_for
 
 RNG = np.random.default_rng(4)
+SEVERAL = ("f1_macro", "matthews_corrcoef")
 
 
 def tables():
-    """Yield every measure of the registry on pools of two and four classes, of two systems and in two groups."""
-    for n_classes in (2, 4):
+    """Yield every measure of the registry on pools of two and four classes, of two systems and in two groups.
+
+    Each is compiled on its own: all measures alone, and some of every other kind, are in the quick tests.
+    """
+    seen = set()
+    for n_classes in (4, 2):
         labels = np.arange(40) % n_classes
         pool = ba.Pool(
             scores=np.full((40, n_classes), 1 / n_classes),
@@ -34,9 +39,15 @@ def tables():
                 except QuestionError:  # not of so many classes, or of scores that other systems lack
                     continue
                 if table.parts:
-                    yield pytest.param(table, id=f"{name}-{n_classes}-{next(iter(options), 'plain')}")
+                    kind = next(iter(options), "plain")
+                    marks = [] if (kind == "plain" and name not in seen) or name in SEVERAL else pytest.mark.slow
+                    seen.add(name)
+                    yield pytest.param(table, id=f"{name}-{n_classes}-{kind}", marks=marks)
                     if len(table.outputs) == 2 and len(table.parts[0].starts) == 2 and table.parts[0].averaged == 1:
-                        yield pytest.param(difference_table(table, 0, 1), id=f"{name}-{n_classes}-difference")
+                        marks = [] if name in SEVERAL else pytest.mark.slow
+                        yield pytest.param(
+                            difference_table(table, 0, 1), id=f"{name}-{n_classes}-difference", marks=marks
+                        )
 
 
 TABLES = list(tables())

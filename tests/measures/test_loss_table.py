@@ -39,6 +39,7 @@ def sparse(table: LossTable) -> LossTable:
 # -- what the table computes -----------------------------------------------------------------------------------------
 
 
+@engine.eager()  # operations of JAX are compiled one by one
 def test_directions_norms_and_covariance_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     table = table_of_all(3)
@@ -86,6 +87,7 @@ def test_losses_of_many_classes_are_held_sparsely():
         table_for("f1", ba.Pool(predictions=np.arange(n)))
 
 
+@engine.eager()  # operations of JAX are compiled one by one
 def test_the_variance_is_that_of_estimates_from_uniform_draws():
     rng = np.random.default_rng(5)
     table, n, repeats = table_of_all(2), 20_000, 500

@@ -40,7 +40,7 @@ def reference(name, labels, predicted):
     }[name](labels, predicted)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(PAIRS)
 def test_values_at_full_labels_equal_scikit_learns(pair):
     predicted, labels = pair

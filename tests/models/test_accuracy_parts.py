@@ -15,7 +15,7 @@ AGREEMENTS, LABELS = np.array([6, 1, 0, 1, 0]), np.array([6, 3, 0, 5, 0])
 
 def test_posterior_means_and_variances_are_those_of_weighted_draws_of_the_prior():
     """Importance sampling from the plates, in which no grid and no points occur."""
-    rng, n = np.random.default_rng(0), 600_000
+    rng, n = np.random.default_rng(0), 150_000
     nu, s = (np.exp(rng.normal(np.log(12), 1.3, n)) for _ in range(2))
     mu = special.expit(rng.normal(1.0, 2.0, n))
     m = np.clip(rng.beta((nu * mu)[:, None] + 1e-12, (nu * (1 - mu))[:, None] + 1e-12, (n, 2)), 1e-12, 1 - 1e-12)

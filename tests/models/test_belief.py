@@ -59,11 +59,13 @@ class Mixture:
         level = jnp.asarray(level, jnp.float64)
         level = level.reshape(level.shape + (1,) * (np.ndim(self.a) - 1))
         low, high = (jnp.full(jnp.broadcast_shapes(level.shape, self.mean.shape), end) for end in (0.0, 1.0))
-        for _ in range(40):
-            middle = (low + high) / 2
+
+        def halved(_, ends):
+            middle = (ends[0] + ends[1]) / 2
             below = (self.weight * betainc(self.a, self.b, middle[..., None, :])).sum(-2) < level
-            low, high = jnp.where(below, middle, low), jnp.where(below, high, middle)
-        return low
+            return jnp.where(below, middle, ends[0]), jnp.where(below, ends[1], middle)
+
+        return jax.lax.fori_loop(0, 40, halved, (low, high))[0]
 
     @x64
     def sample(self, key, n):

@@ -73,7 +73,7 @@ def test_a_chain_of_labels_from_the_quantile_before_stays_exact(quantile):
 def test_an_element_does_not_depend_on_its_neighbours(quantile):
     # Elements finish at different steps, and those that are done wait for the others.
     rng = np.random.default_rng(1)
-    for _ in range(20):
+    for _ in range(2):
         a, b = np.exp(rng.uniform(-1, 11, (2, 500)))
         p = rng.choice(P, 500)
         np.testing.assert_allclose(quantile(p, a, b), stats.beta.ppf(p, a, b), rtol=0, atol=1e-10)
@@ -114,13 +114,13 @@ def test_a_billion_labels_move_a_quantile_by_less_than_a_thousandth_of_a_deviati
 def test_quantiles_of_mixtures_invert_their_distribution_function():
     """Narrow and wide parts, far from each other, and some whose tails end where floats do."""
     rng = np.random.default_rng(4)
-    mean, size = rng.beta(1, 1, (2, 2, 8, 5)), 10 ** rng.uniform(-0.3, 6, (2, 2, 8, 5))
+    mean, size = rng.beta(1, 1, (2, 2, 6, 3)), 10 ** rng.uniform(-0.3, 6, (2, 2, 6, 3))
     a, b = mean * size, (1 - mean) * size
-    weight = rng.dirichlet(np.full(8, 0.3), (2, 2))
+    weight = rng.dirichlet(np.full(6, 0.3), (2, 2))
     p = P.reshape(-1, 1, 1, 1)
     with jax.enable_x64(True):
         x = np.asarray(jax.jit(mixture_quantile)(p, a, b, weight))
-    assert x.shape == (len(P), 2, 2, 5)
+    assert x.shape == (len(P), 2, 2, 3)
     assert (np.diff(x, axis=0) >= 0).all()
     inside = (x > 1e-9) & (x < 1 - 1e-9)
     assert inside.mean() > 0.7  # of many parts more than 1e-6 lies beyond

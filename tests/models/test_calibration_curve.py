@@ -645,9 +645,21 @@ def odd_pools():
     }
 
 
-@jax.jit
-def weighted(state):
-    return state.weighted(50)
+@pytest.fixture(params=["on the host", pytest.param("compiled", marks=pytest.mark.slow)])
+def learn(request):
+    """What learns labels: steps on NumPy, as every other pool, and every other kind of it, is compiled anew."""
+    if request.param == "compiled":
+        yield lambda seed, members, coordinates, *labels: learned(start(seed, members, coordinates), *labels)
+        return
+
+    def on_numpy(seed, members, coordinates, cells, events):
+        state = start(seed, members, coordinates)
+        for cell, event in zip(cells, events, strict=True):
+            state = state.observe(cell, np.bool_(event))
+        return state
+
+    with engine.eager():
+        yield on_numpy
 
 
 def finite(state):
@@ -664,10 +676,9 @@ def finite(state):
 
 @pytest.mark.parametrize("labels", ["none", "events", "no events", "both", "all but one"])
 @pytest.mark.parametrize("name", odd_pools())
-def test_odd_pools_and_labels_give_numbers(name, labels):
+def test_odd_pools_and_labels_give_numbers(name, labels, learn):
     setting = metric_setting(odd_pools()[name])
     size = np.asarray(setting.cells.sizes)
-    state = start(2, POSITIVES, padded(setting.cells.events.coordinates))
     cells = np.repeat(np.arange(len(size)), size)
     rng = np.random.default_rng(10)
     if labels == "none":
@@ -677,9 +688,9 @@ def test_odd_pools_and_labels_give_numbers(name, labels):
     events = {"events": np.ones(len(cells), bool), "no events": np.zeros(len(cells), bool)}.get(
         labels, rng.random(len(cells)) < 0.5
     )
-    state = learned(state, cells, events)
+    state = learn(2, POSITIVES, padded(setting.cells.events.coordinates), cells, events)
     assert finite(state)
-    share, strength, _ = (np.asarray(x) for x in weighted(state))
+    share, strength, _ = (np.asarray(x) for x in state.weighted(50))
     counts = np.asarray(state.counts)[: len(size)].astype(int)
     draws = measure_draws(rng, setting.reward, share[:, : len(size)], strength[:, : len(size)], counts)
     assert ((draws >= 0) & (draws <= 1)).all()
@@ -689,26 +700,25 @@ def test_odd_pools_and_labels_give_numbers(name, labels):
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e30, 1e-30, 0.0])
-def test_scores_that_are_no_probabilities_give_numbers(unit):
+def test_scores_that_are_no_probabilities_give_numbers(unit, learn):
     rng = np.random.default_rng(13)
     score = unit * rng.normal(size=60) + (5 if unit == 0 else 0)
     ranked = RankedScore(score, rng.random(60) < 0.4)
     cell = RankStrata(10).of(ranked).codes
     coordinates = padded(coordinates_of(ranked, cell, np.bincount(cell)))
     assert all(np.isfinite(part).all() for part in jax.tree.leaves(coordinates))
-    state = start(9, POSITIVES, coordinates)
-    assert finite(learned(state, cell, rng.random(60) < 0.5))
+    assert finite(learn(9, POSITIVES, coordinates, cell, rng.random(60) < 0.5))
 
 
 @pytest.mark.parametrize("confidence", [np.full(20, 0.8), np.resize([1.0, 0.5], 20), np.linspace(0.5, 1, 20), [0.9]])
-def test_odd_confidences_give_numbers(confidence):
+def test_odd_confidences_give_numbers(confidence, learn):
     pool = ba.Pool(predictions=np.zeros(len(confidence), int), confidence=confidence, classes=[0, 1, 2])
     setting = ba.Metric("accuracy").setting(pool, strata=RankStrata(22))
     assert setting.cells.events.members.names == AGREEMENT.names
     cells = np.repeat(np.arange(setting.cells.n_cells), setting.cells.sizes)
     for event in (True, False):
-        state = start(3, AGREEMENT, padded(setting.cells.events.coordinates))
-        assert finite(learned(state, cells, np.full(len(cells), event)))
+        coordinates = padded(setting.cells.events.coordinates)
+        assert finite(learn(3, AGREEMENT, coordinates, cells, np.full(len(cells), event)))
 
 
 def test_before_any_label_draws_follow_the_prior():

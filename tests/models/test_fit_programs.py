@@ -195,8 +195,8 @@ def draws_of(data: Any) -> dict[str, np.ndarray]:
     return {name: ba.posterior_draws(data, name) for name in data["posterior"].data_vars}
 
 
-# To compile and to sample. What the programs of other closed forms are is held by tests/models/test_shared.py.
-QUICK = ("beta_bernoulli.program", "error_labels.program")
+# To compile and to sample. What the programs of closed forms are is held by tests/models/test_shared.py.
+QUICK = ("error_labels.program",)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,14 @@ def test_discrete_sites_are_refused_by_name():
         fit(program, {"labels": np.array([0, 1, 1])})
 
 
-@pytest.mark.parametrize("name", ["beta_bernoulli.program", "hierarchical_accuracy.program", "rating_labels.program"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "beta_bernoulli.program",
+        pytest.param("hierarchical_accuracy.program", marks=pytest.mark.slow),
+        pytest.param("rating_labels.program", marks=pytest.mark.slow),
+    ],
+)
 def test_a_program_without_labels_is_refused_in_a_sentence(name):
     belief = {
         "beta_bernoulli.program": ba.BetaBernoulli.from_prior(n_groups=2),

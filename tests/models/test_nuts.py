@@ -201,6 +201,7 @@ def test_acquisitions_on_our_draws_agree_with_closed_forms(ours, conjugate):
     np.testing.assert_allclose(frequency, expected, atol=0.05)
 
 
+@pytest.mark.slow
 def test_acquisitions_take_the_draws_of_a_hierarchical_program_as_they_are(theirs):
     draws = posterior_draws(theirs, "theta")
     mean, scale, effect = (posterior_draws(theirs, site) for site in ("mean", "scale", "effect"))

@@ -308,13 +308,13 @@ def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
     x, y, group = labels_of_groups(rng)
     mean, covariance = posterior_of(x, y)
     root = np.linalg.cholesky(covariance)
-    place = np.float32(mean + rng.normal(size=(S // 4, BY_GROUP)) @ root.T)
+    place = np.float32(mean + rng.normal(size=(S // 10, BY_GROUP)) @ root.T)
     after = moved_by_groups(jax.random.key(11), place, likelihood_by_group(x, y, group), apart)
     assert (after != place).any(1).mean() > 0.99
     standard = np.linalg.solve(root, (np.float64(after) - mean).T)
     for row in standard:
         assert stats.kstest(row, "norm").pvalue > ALPHA / BY_GROUP
-    assert np.abs(np.corrcoef(standard)[np.triu_indices(BY_GROUP, 1)]).max() < 5 / np.sqrt(S // 4)
+    assert np.abs(np.corrcoef(standard)[np.triu_indices(BY_GROUP, 1)]).max() < 5 / np.sqrt(S // 10)
     # With what one group has seen counted twice it is another one.
     twice = np.where(np.arange(N_GROUPS + 1) == 0, 2, 1).astype(np.float32)
     other = moved_by_groups(jax.random.key(11), place, lambda at: likelihood_by_group(x, y, group)(at) * twice, apart)
@@ -325,7 +325,7 @@ def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
 def test_few_particles_follow_many_labels_of_groups():
     """As many steps in all parameters at once, of which few are taken, leave errors 20 times as great."""
     errors, shares = [], []
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng([12, seed])
         x, y, group = labels_of_groups(rng)
         order = rng.permutation(len(y))

@@ -87,7 +87,7 @@ def test_the_rate_of_a_pool_is_calibrated_and_wrong_posteriors_are_not(posterior
         BetaBernoulli(np.array([2.0]), np.array([1.0])), BetaBernoulli(np.array([2.0]), np.array([3.0]))
     )
     rng = np.random.default_rng(1)
-    ranks = [rank_of_the_truth(rng, lambda counts: posterior_of(prior, counts)) for _ in range(500)]
+    ranks = [rank_of_the_truth(rng, lambda counts: posterior_of(prior, counts)) for _ in range(200)]
     p = stats.chisquare(np.histogram(ranks, 10, (0, 1))[0]).pvalue
     assert (p > 1e-3) if right else (p < 1e-6)
 

@@ -178,14 +178,14 @@ def test_a_journal_brings_the_session_back(tmp_path):
 @pytest.mark.parametrize("design", ["variance_reduction", "adaptive", "passive"])
 def test_the_best_by_f1_is_exact_once_all_is_labelled(design):
     rng = np.random.default_rng(5)
-    label = (rng.random(200) < 0.3).astype(int)
+    label = (rng.random(80) < 0.3).astype(int)
     predicted = {
-        name: np.where(rng.random(200) < share, label, 1 - label)
+        name: np.where(rng.random(80) < share, label, 1 - label)
         for name, share in zip("abc", (0.7, 0.9, 0.8), strict=True)
     }
     pool = ba.Pool(predictions=predicted["a"], systems={name: predicted[name] for name in "bc"})
     a = ba.assess(pool, ba.Best(measure="f1"), design=design)
-    queries = a.ask(200)
+    queries = a.ask(80)
     a.tell(queries.ids, label[queries.ids])
     f1 = np.array([2 * (p & label).sum() / (p.sum() + label.sum()) for p in predicted.values()])
     truth = np.array([one - np.delete(f1, i).max() for i, one in enumerate(f1)])

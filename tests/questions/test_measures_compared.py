@@ -108,6 +108,7 @@ def test_journals_keep_it(question):
     assert "mean" in question_in_words(question)
 
 
+@pytest.mark.slow
 def test_studies_score_means():
     study = ba.simulate(POOL, LABELS, ALL, designs="passive", budgets=[60, N], repeats=8)
     np.testing.assert_allclose(study.truth, [mean_of(name) for name in "abc"], atol=1e-12)

@@ -33,7 +33,10 @@ def held(pools, question, prediction, truth_of):
     return n
 
 
-@pytest.mark.parametrize(("rate", "n_values"), [(0.1, 3), (0.4, 3), (0.1, 5)])
+@pytest.mark.parametrize(
+    ("rate", "n_values"),
+    [(0.1, 3), pytest.param(0.4, 3, marks=pytest.mark.slow), pytest.param(0.1, 5, marks=pytest.mark.slow)],
+)
 def test_precision_of_flagged_items_is_held_whatever_it_is(rate, n_values):
     pools = (flagged(seed, rate, n_values) for seed in range(N_CAMPAIGNS))
     assert held(pools, ba.Metric("precision"), 1, np.mean) >= FEWEST

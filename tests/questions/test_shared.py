@@ -15,6 +15,8 @@ from questions.asked import LABELS, POOL, QUESTIONS, RANDOM, TRUTHS
 PERFECT = {"rmse": 0, "cost_error": 0, "ece_error": 0, "mrr": 1, "success": 1, "right": 1, "best": 1, "error": 0}
 NAMES = list(QUESTIONS)
 COUNTED = [name for name, question in QUESTIONS.items() if not isinstance(question, ba.Metric)]  # by counts alone
+# Each compiles its campaigns. Other questions on accuracies, calibration, costs or recalls have the same beliefs.
+QUICK_STUDIES = ("least_accurate", "calibration", "confusion", "two_systems", "recall", "all_pairs")
 SURE = ba.Pool(scores=np.eye(4)[POOL.predictions], groups=POOL.groups, systems=dict(POOL.systems))
 
 
@@ -136,7 +138,9 @@ def test_campaigns_end_at_the_truth_with_perfect_scores(name):
     assert goals["random"] is None or goals["random"] in study.budgets
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK_STUDIES else pytest.param(name, marks=pytest.mark.slow) for name in COUNTED]
+)
 def test_estimates_of_a_study_are_those_of_a_session_with_the_same_counts(name):
     study = study_of(name)
     campaign = study.campaigns["random"]

@@ -133,13 +133,13 @@ def fit(
     >>> theta.dims, abs(float(theta.sel(group="cat").mean()) - 3 / 5) < 0.02
     (('chain', 'draw', 'group'), True)
 
-    The models here hand out the arguments of their programs:
+    The models here hand out the arguments of their programs, for ``fit(program, **arguments)``:
 
     >>> from bayes_assess import BetaBernoulli
-    >>> counts = np.array([[1, 2], [0, 1]])  # disagreements and agreements of two groups
-    >>> data = BetaBernoulli(np.ones(2), np.ones(2)).program_arguments(counts)
-    >>> fit(program, **data, chains=2, warmup=200, draws=500)["posterior"]["theta"].shape
-    (2, 500, 2)
+    >>> counts = np.array([[1, 3], [0, 1]])  # disagreements and agreements of two groups
+    >>> arguments = BetaBernoulli(np.ones(2), np.ones(2)).program_arguments(counts)
+    >>> arguments.keys() == data.keys(), np.bincount(arguments["groups"]), arguments["agreements"].sum()
+    (True, array([4, 1]), np.int64(4))
     """
     settings = _Settings(seed, chains, warmup, draws, progress, target_accept, max_tree_depth, pointwise)
     data = joined_data(program, data, arguments)
