@@ -166,7 +166,10 @@ class RankBook:
     def _advance(self) -> None:
         """Refine the plan once it has all of its labels, so that it is the same whoever looks in between."""
         while not self.plan.done and (self._wanted <= _counts(self.plan, self._ranks)).all():
-            self.plan = self.design.refine(self.promise, self.labels, self.plan)
+            plan = self.design.refine(self.promise, self.labels, self.plan)
+            # A plan without a bound wants more labels; where it cannot, all are told but those of items set aside.
+            stuck = plan.p_min is None and np.array_equal(plan.wanted, self.plan.wanted)
+            self.plan = plan._replace(done=True) if stuck else plan
 
     def _fresh(self, rng: np.random.Generator, start: int, end: int, n: int) -> Int[np.ndarray, " n"]:
         """Draw `n` distinct ranks in (start, end] that are not taken."""

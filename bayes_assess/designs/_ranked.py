@@ -6,6 +6,7 @@ random; once they are told, the design refines the plan, or is done. Nothing her
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
@@ -138,7 +139,8 @@ class RankedDesign(ABC):
             return self.next_plan(promise, labels, plan)
         p_min = _lowest_precision(promise, labels, plan)
         if p_min is None:
-            return plan_of(plan.edges, np.ceil(plan.wanted * [1, _PILOT_GROWTH]).astype(np.int64), None)
+            more = np.append(plan.wanted[:-1], math.ceil(_PILOT_GROWTH * plan.wanted[-1]))
+            return plan_of(plan.edges, more, None)
         return self.planned(promise, labels.n_items, p_min)
 
     def next_plan(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:

@@ -40,6 +40,19 @@ def test_others_take_the_places_of_items_set_aside_and_the_band_holds(design):
     assert upper - lower == pytest.approx(missing / head)  # whatever their labels are
 
 
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_short_list_of_which_nobody_can_label_the_rest_is_done(design):
+    """Of few items the precision is bounded by all labels of the rest, which may never come."""
+    a = ba.assess(ba.RankedList(30), ba.PrecisionCurve(epsilon=0.8, beta=2.0), design=design)
+    ids = a.ask(30).ids
+    a.tell(ids[2:], np.arange(28) % 2)
+    a.skip(ids[:2])
+    assert a.done
+    r = a.result()
+    assert (r.labels_used, r.n_skipped, r.guarantee) == (28, 2, "asymptotic")
+    assert r.at(30).lower <= 14 / 30 < 16 / 30 <= r.at(30).upper  # whatever the labels of the two are
+
+
 def test_counts_follow_what_is_set_aside_released_and_labelled_after_all():
     a = ba.assess(ba.RankedList(N), ASKED, seed=3)
     ids = a.ask(10).ids
