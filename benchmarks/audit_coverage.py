@@ -46,7 +46,7 @@ SMALL, LARGE = 10, 30  # batches up to the first look, and after it
 FEWEST = 6  # campaigns of a cell, whatever they cost
 MISSED = 0.15  # share of misses in the first campaigns that makes more of them
 ERRING = 0.05  # share of labels of each of two annotators that are wrong
-PROMISED = {"credible": 0.90, "asymptotic": 0.90, "exact": 1.0, "anytime": 0.95, "finite-sample": 0.95, "assumed": 0.90}
+PROMISED = {"credible": 0.90, "asymptotic": 0.90, "exact": 1.0, "anytime": 0.95}
 KEY = ("question", "design", "world", "back")
 # Questions whose results say more than one thing, and quantities of ranked lists of which all ranks must hold.
 WITH_MORE = tuple(

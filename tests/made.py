@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 import bayes_assess as ba
-from bayes_assess._tools.engine import random
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.designs import Design, compiled_start
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.questions import Question
@@ -62,10 +61,13 @@ def cost_moments(alpha: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray, np.nd
     return mean, (alpha * (cost - mean[:, None]) ** 2).sum(-1) / (total * (total + 1))
 
 
-def start(design: Design, question: Question, pool: ba.Pool, prior: str | None = None):
-    """Cells of a campaign and its state without labels."""
+def start(design: Design, question: Question, pool: ba.Pool, prior: str | None = None, eager: bool = False):
+    """Cells of a campaign and its state without labels, on one of the engines."""
     setting = question.setting(pool, 0, design.strata_of(pool), prior)
-    return setting.cells, compiled_start(design, *setting)
+    if not eager:
+        return setting.cells, compiled_start(design, *setting)
+    with engine.eager():
+        return setting.cells, design.init(*setting)
 
 
 def run_campaign(
@@ -77,29 +79,30 @@ def run_campaign(
     key: jax.Array,
     batch: int = 1,
     prior: str | None = None,
+    eager: bool = False,
 ):
     """Run one campaign as the simulator does; return cells and outcomes in the order told, and the last state.
 
-    Items are chosen as by a session with that key.
+    Items are chosen as by a session with that key. On NumPy the steps are the same, without the seconds of compiling.
     """
-    cells, state = start(design, question, pool, prior)
+    cells, state = start(design, question, pool, prior, eager)
     left = question.full_counts(pool, cells, labels, state.counts.shape[1])
-    with jax.enable_x64(True):
-        key = random.as_key(key)  # of either engine, for which the same program is compiled
-        keys = jnp.stack([key, jax.random.fold_in(key, 123_456)])
-        state, left = jax.device_put((state, left))
+    with jax.enable_x64(True), engine.eager(eager):
+        key = engine.random.as_key(key)  # of either engine, for which the same program is compiled
+        keys = xp.stack([key, engine.random.fold_in(key, 123_456)])
+        state, left = (state, left) if eager else jax.device_put((state, left))
         cells, outcomes, state = _play(design, int(n), batch, keys, state, left)
     return np.asarray(cells), np.asarray(outcomes), state
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(engine.jit, static_argnums=(0, 1, 2))
 def _play(design, n, batch, keys, state, left):
     def step(campaign, _):
         place = campaign.t % batch
         campaign = one_label(design, campaign)
         return campaign, (campaign.steps.cell[place], campaign.steps.outcome[place])
 
-    campaign, told = lax.scan(step, start_campaign(batch, keys, state, left), None, length=n)
+    campaign, told = engine.scan(step, start_campaign(batch, keys, state, left), xp.arange(n))
     return *told, looked_at(design, campaign)
 
 

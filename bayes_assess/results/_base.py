@@ -18,6 +18,7 @@ from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
 from bayes_assess.results._answer import Answer
+from bayes_assess.results._in_words import guarantee_in_words
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
@@ -102,8 +103,13 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
 
     @property
     def guarantee(self) -> str:
-        """What the interval promises."""
+        """What the interval promises, in a word."""
         return self.evidence.guarantee
+
+    @property
+    def promise(self) -> str:
+        """What the interval promises, in a sentence."""
+        return guarantee_in_words(self.guarantee, self.level)
 
     @property
     def prior(self) -> Belief:

@@ -111,16 +111,15 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def guarantee_in_words(guarantee: str, level: float) -> str | None:
-    """Say what an interval promises; None where it promises nothing of the kind.
+def guarantee_in_words(guarantee: str, level: float) -> str:
+    """Say what an interval promises.
 
     Examples
     --------
     >>> guarantee_in_words("credible", 0.9)
     'The interval holds the answer with probability 90%, given the model and the labels.'
     """
-    said = _GUARANTEES.get(guarantee)
-    return None if said is None else said.format(level=level)
+    return _GUARANTEES[guarantee].format(level=level)
 
 
 def _listed(names: Sequence[object]) -> str:

@@ -44,8 +44,8 @@ class PrecisionCurveResult(RankedAnswer):
     n_skipped : int
         Items set aside, which nobody could label.
     guarantee : str
-        ``"exact"`` once all is labelled, else ``"finite-sample"``: the band holds the whole curve with probability
-        `level` whatever the number of labels; ``"assumed"`` for windows, whose band leaves chance out.
+        ``"exact"`` once all is labelled, else ``"asymptotic"``. `promise` says more: the band holds the whole curve
+        with probability `level`, whatever the number of labels, at one look; of windows it leaves chance out.
     """
 
     question: PrecisionCurve
@@ -100,7 +100,17 @@ class PrecisionCurveResult(RankedAnswer):
         """What the band promises."""
         if self.labels_used == self.n_items and not self.question.noise:
             return "exact"
-        return "assumed" if self.bounding.by_windows else "finite-sample"
+        return "asymptotic"
+
+    @property
+    def promise(self) -> str:
+        """What the band promises, in a sentence."""
+        if self.guarantee == "exact":
+            return "The band is the curve."
+        if self.bounding.by_windows:
+            return "The band holds the whole curve as far as what is assumed holds, and leaves chance out."
+        again = "" if self.done else " Whoever looks again and again, and stops at will, has a lower one."
+        return f"The band holds the whole curve with a probability of {self.level:.0%} or more.{again}"
 
     @property
     def assumption(self) -> str:
@@ -164,11 +174,7 @@ class PrecisionCurveResult(RankedAnswer):
                 "slack it may be narrower."
             )
         if self.guarantee != "exact":
-            when = "" if self.done else " Whoever looks again and again, and stops at will, has a lower one."
-            promised = f"The band holds the whole curve with a probability of {self.level:.0%} or more.{when}"
-            if self.guarantee == "assumed":
-                promised = "The band holds the whole curve as far as what is assumed holds, and leaves chance out."
-            lines.append(f"{promised} {self.assumption}")
+            lines.append(f"{self.promise} {self.assumption}")
         if self.n_skipped:
             one = self.n_skipped == 1
             were, them, their = ("was", "it", "its") if one else ("were", "them", "their")

@@ -26,7 +26,7 @@ from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural, without_links
 from bayes_assess.errors import OutputError
-from bayes_assess.results._in_words import LABELLED, guarantee_in_words, measure_in_words, question_in_words
+from bayes_assess.results._in_words import LABELLED, measure_in_words, question_in_words
 
 if TYPE_CHECKING:
     import os
@@ -129,7 +129,7 @@ def sections(answer: Reported, made_by: Mapping[str, str] | None = None, date: s
     """
     lines = answer.summary().splitlines()
     of_labels = [line for line in lines if LABELLED.match(line)]
-    leans = [guarantee_in_words(getattr(answer, "guarantee", ""), answer.level), getattr(answer, "assumption", None)]
+    leans = [getattr(answer, "promise", None), getattr(answer, "assumption", None)]
     price, first = _price(answer), answer.headline
     return [
         Section(
@@ -207,7 +207,7 @@ def as_markdown(answer: Reported, made_by: Mapping[str, str] | None = None, date
 
 def as_dict(answer: Reported) -> dict[str, Json]:
     """Return an answer as plain values; see `Answer.to_dict`."""
-    fields = ("design", "level", "guarantee", "assumption", "labels_used", "seed")
+    fields = ("design", "level", "guarantee", "promise", "assumption", "labels_used", "seed")
     values = ("estimate", "interval", "design_interval", "masses", "verdict")
     asked = answer.question
     found: dict[str, object] = {

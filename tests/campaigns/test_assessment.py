@@ -50,7 +50,7 @@ def test_no_prediction_is_ever_used_as_a_label():
     assert all((estimate == 0).all() for estimate in study.estimates.values())
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(st.data())
 def test_labels_may_be_told_in_any_order_and_in_any_chunks(data):
     at_once = ba.assess(POOL, ba.LeastAccurate(), seed=3)

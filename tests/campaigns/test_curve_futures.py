@@ -20,9 +20,9 @@ from bayes_assess.models._numerics import particles as smc
 N = 300
 
 
-def told(measure="f1", n=30, classes=2, **options):
+def told(measure="f1", n=30, classes=2, items=N, **options):
     rng = np.random.default_rng(0)
-    scores = rng.dirichlet(np.full(classes, 0.5), N)
+    scores = rng.dirichlet(np.full(classes, 0.5), items)
     labels = np.array([rng.choice(classes, p=p) for p in scores])
     session = ba.assess(ba.Pool(scores=scores), ba.Metric(measure), seed=1, **options)
     queries = session.ask(n)
@@ -65,11 +65,11 @@ def test_a_thinned_belief_keeps_its_members_and_some_of_their_particles():
         assert (times <= there).all()
 
 
-@pytest.mark.parametrize(("measure", "classes"), [("f1", 2), ("f1_macro", 3)])
-def test_futures_that_are_labelled_in_full_are_exact(measure, classes):
-    session = told(measure, classes=classes)
+@pytest.mark.parametrize(("measure", "classes", "items"), [("f1", 2, N), ("f1_macro", 3, 60)])
+def test_futures_that_are_labelled_in_full_are_exact(measure, classes, items):
+    session = told(measure, classes=classes, items=items)
     futures = futures_of(session)
-    answers = futures.campaigns(np.arange(3), N, 0.95).record
+    answers = futures.campaigns(np.arange(3), items, 0.95).record
     assert answers.exact.all()
     for left, value, ends in zip(futures.unlabelled, answers.value, answers.interval(0.95), strict=True):
         truth = session.question.truth_of_counts(session.cells, session.counts + left)
@@ -96,6 +96,15 @@ def test_an_eager_session_is_planned_on_numpy_and_plans_do_not_change_it(monkeyp
     assert session.ask(20).ids.tolist() == other.ask(20).ids.tolist()
 
 
+def test_futures_of_a_compiled_session_are_those_of_an_eager_one():
+    session = told()
+    eager = futures_of(session)
+    session._state = session.design.compiled_state(session._state)
+    found = [one.campaigns(np.arange(2), 40, 0.95).record.quantiles for one in (eager, futures_of(session))]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.slow
 def test_sessions_of_either_engine_are_planned_alike():
     """Their beliefs differ in the last digits of 32 bits, and what follows by as much as one particle's choice."""
     eager, compiled = (told(engine=name).plan(width=0.15, futures=4).labels for name in ("eager", "compiled"))

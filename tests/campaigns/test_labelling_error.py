@@ -30,7 +30,7 @@ def campaign(seed: int, n_classes: int = 2, rate: float = 0.1, question=None):
     return a, (predictions == truth).mean(), truth.mean()
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_answers_that_count_on_wrong_labels_hold(n_classes):
     repeats, plain, counted, rates = 40, 0, 0, 0
     for seed in range(repeats):

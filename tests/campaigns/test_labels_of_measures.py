@@ -39,7 +39,7 @@ def session(own, design=None, n=90, pool=POOL, labels=LABELS, seed=0):
     return a
 
 
-SMALL, SMALL_LABELS = made(0, 60)  # all of whose labels are told
+SMALL, SMALL_LABELS = made(0, 30)  # all of whose labels are told
 
 
 def told_everything(own):
@@ -62,7 +62,7 @@ def test_labels_of_everything_answer_exactly(everything, question):
 
 @pytest.fixture(scope="module")
 def some():
-    return session(ba.Metric("f1"), n=60)
+    return session(ba.Metric("f1"), n=30)
 
 
 @pytest.mark.parametrize("question", OTHERS.values(), ids=OTHERS.keys())
@@ -90,7 +90,7 @@ def test_intervals_hold_although_the_items_were_chosen_for_another_measure():
 def test_labels_of_predicted_classes_answer_measures_and_those_of_sites_do_not():
     """What a predicted class was drawn for says nothing more of its labels; what a site was drawn for does."""
     asked = ba.Metric("f1")
-    a = session(ba.GroupAccuracy(), "thompson")
+    a = session(ba.GroupAccuracy(), "thompson", 45)
     low, high = a.result(question=asked).interval
     assert low <= asked.truth(POOL, LABELS) <= high
     with pytest.raises(ba.QuestionError, match="whose choice follows from scores and predictions alone"):
@@ -98,7 +98,7 @@ def test_labels_of_predicted_classes_answer_measures_and_those_of_sites_do_not()
 
 
 def test_the_answer_says_what_the_labels_were_drawn_for_and_comes_back():
-    a = session(ba.Metric("f1"), n=60)
+    a = session(ba.Metric("f1"), n=30)
     a.skip(a.ask(2).ids)
     asked = ba.Metric("f1", by="site")
     r = a.result(question=asked)

@@ -84,7 +84,7 @@ def test_optimal_probabilities_estimate_the_measure_that_they_are_for_with_less_
 
 def test_campaigns_that_label_everything_are_exact():
     pool, labels = made("good")
-    options = {"designs": MULTILABEL, "budgets": [M], "repeats": REPEATS, "batch": 50}
+    options = {"designs": MULTILABEL, "budgets": [M], "repeats": 3, "batch": 50}
     study = ba.simulate(pool, labels, ba.Metric("f1_macro"), **options)
     for design in MULTILABEL:
         np.testing.assert_allclose(study.estimates[design], study.truth)
@@ -92,7 +92,7 @@ def test_campaigns_that_label_everything_are_exact():
         assert study.design_intervals[design] is None  # these designs keep none
 
 
-@pytest.mark.parametrize("design", MULTILABEL)
+@pytest.mark.parametrize("design", ["passive", pytest.param("poisson", marks=pytest.mark.slow)])
 def test_a_batch_that_the_last_budget_ends_is_a_whole_one(design):
     """Its labels have all come, however many more a batch could have had."""
     pool, labels = made("good")

@@ -288,29 +288,29 @@ def test_a_pool_of_bounds_still_asks_means_and_a_journal_of_one_is_not_one_of_th
         ba.resume(tmp_path / "mae.db", ba.Pool(predictions=other, bounds=(0, 100)))
 
 
-@pytest.mark.parametrize("design", NUMERIC)
+FEW = ba.Pool(predictions=F[:40], scores=U[:40], bounds=FREE)
+STUDY = {"budgets": [8, 40], "repeats": 200, "batch": 8}  # whose designs are compiled once
+
+
+@pytest.mark.parametrize(
+    "design", [pytest.param(design, marks=[pytest.mark.slow] * (design == "stratified")) for design in NUMERIC]
+)
 def test_studies_estimate_without_bias_and_sessions_take_the_same_weights(design):
-    few = slice(0, 40)
-    pool = ba.Pool(predictions=F[few], scores=U[few], bounds=FREE)
-    study = ba.simulate(
-        pool, Y[few], ba.Metric(["mae", "mse"]), designs=[design], budgets=[8, 40], repeats=400, batch=8
-    )
-    np.testing.assert_allclose(study.truth, by_hand(Y[few], F[few])[:2], rtol=1e-12)
+    study = ba.simulate(FEW, Y[:40], ba.Metric(["mae", "mse"]), designs=[design], **STUDY)
+    np.testing.assert_allclose(study.truth, by_hand(Y[:40], F[:40])[:2], rtol=1e-12)
     found = study.estimates[design]
     error = found[:, 0].std(0, ddof=1) / np.sqrt(len(found))
     assert (np.abs(found[:, 0].mean(0) - study.truth) < 4 * error).all()
-    np.testing.assert_allclose(found[:, 1], np.tile(study.truth, (400, 1)), rtol=1e-12)
+    np.testing.assert_allclose(found[:, 1], np.tile(study.truth, (len(found), 1)), rtol=1e-12)
     assert (study.intervals[design][:, 1, :, 0] == found[:, 1]).all()
     assert (np.diff(study.intervals[design][:, 0]) > 0).all()
 
 
 def test_importance_is_nearer_than_random_items_where_the_spread_is_known():
-    pool = ba.Pool(predictions=F, scores=U, bounds=FREE)
-    study = ba.simulate(
-        pool, F + 1.5 * U, ba.Metric("mae"), designs=["passive", "importance"], budgets=[10], repeats=200
-    )
-    mse = {name: ((found[:, 0] - study.truth) ** 2).mean() for name, found in study.estimates.items()}
-    assert mse["importance"] < mse["passive"] / 2
+    labels = (F + 1.5 * U)[:40]
+    study = ba.simulate(FEW, labels, ba.Metric(["mae", "mse"]), designs=["passive", "importance"], **STUDY)
+    mse = {name: ((found[:, 0] - study.truth) ** 2).mean(0) for name, found in study.estimates.items()}
+    assert (mse["importance"] < mse["passive"] / 2).all()
 
 
 SITE = np.array(list("abc"))[np.random.default_rng(8).choice(3, N, p=[0.5, 0.3, 0.2])]
@@ -457,7 +457,7 @@ def test_the_command_line_labels_numbers_without_bounds(tmp_path):
     again = ba.resume(run, ba.Pool(predictions=F, scores=U, ids=np.arange(N), bounds=FREE))
     assert again.labels_used == 30
     assert "importance" in done(
-        "simulate", tmp_path / "pool.csv", *told, *asked, "--labels", "label", "--designs", "passive,importance",
+        "simulate", tmp_path / "pool.csv", *told, *asked, "--labels", "label", "--designs", "importance",
         "--budgets", 10, "--repeats", 5,
     )  # fmt: skip
 

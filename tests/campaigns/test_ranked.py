@@ -48,8 +48,9 @@ def test_a_campaign_ends_and_its_band_holds_the_curve(design):
         factor = ASKED.beta * (1 + ASKED.epsilon)
         assert np.maximum(estimate / truth, truth / estimate).max() <= factor
     assert a.labels_used < 0.1 * N
-    assert r.guarantee == ("assumed" if design == "paula" else "finite-sample")
-    assert ("with a probability of 95% or more" in r.summary()) == (design != "paula")
+    assert r.guarantee == "asymptotic"
+    assert ("with a probability of 95% or more" in r.promise) == (design != "paula")
+    assert r.promise in r.summary()
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -49,7 +49,7 @@ def expected_f1(p, predicted) -> float:
 
 
 def test_the_truth_is_the_measure_of_expected_losses():
-    study = ba.simulate(POOL, TABLE, F1, designs=["passive"], budgets=[10], repeats=4, oracle="stochastic")
+    study = ba.simulate(POOL, TABLE, F1, designs=["passive"], budgets=[5], repeats=2, oracle="stochastic")
     assert float(study.truth) == pytest.approx(expected_f1(P, POOL.predictions))
 
 

@@ -51,7 +51,7 @@ def course(assessment, n_rounds=3, n=10):
     return ids
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_seed_asks_for_the_same_items_on_every_engine_and_a_journal_brings_them_back(tmp_path, seed):
     FRAME[: M // 2].write_parquet(tmp_path / "a.parquet")
     FRAME[M // 2 :].write_parquet(tmp_path / "b.parquet")
@@ -142,7 +142,7 @@ def test_a_table_that_changes_under_a_session_is_found_when_it_is_asked(change, 
 
 def test_a_connection_that_is_lost_in_the_middle_of_ask_hands_nothing_out():
     connection, table = relation()
-    a = ba.assess(ba.scan_pool(table, **COLUMNS), ba.GroupAccuracy(by="site"))
+    a = ba.assess(ba.scan_pool(table, **COLUMNS), ba.GroupAccuracy(by="site"), design="random")
     answer(a, a.ask(3))
     before = a.labels_used, a.n_pending, a.n_remaining
     ahead = len(a.pool.met)
@@ -160,11 +160,11 @@ def test_a_file_that_is_gone_in_the_middle_hands_nothing_out_and_goes_on_once_it
     ids = course(a, 1)
     os.rename(path, tmp_path / "elsewhere")
     with pytest.raises(ba.EngineError, match="Nothing was changed"):
-        a.ask(2_000)
+        a.ask(1_000)
     assert a.n_pending == 0
     os.rename(tmp_path / "elsewhere", path)
-    found = a.ask(2_000).ids
-    assert len(set(found.tolist()) | set(ids)) == 2_010
+    found = a.ask(1_000).ids
+    assert len(set(found.tolist()) | set(ids)) == 1_010
 
 
 QUESTIONS = [
@@ -187,10 +187,10 @@ QUESTIONS = [
 def test_questions_and_designs_are_asked_and_resumed(tmp_path, question, design):
     path = tmp_path / "run.db"
     a = ba.assess(scanned(), question, design=design, seed=0, journal=path)
-    ids = course(a, n_rounds=2, n=8)
+    ids = course(a, n_rounds=2, n=4)
     a.ask(3)
     b = ba.resume(path, scanned(FRAME.lazy()))
-    assert (b.labels_used, b.n_pending) == (a.labels_used, a.n_pending) == (16, 3)
+    assert (b.labels_used, b.n_pending) == (a.labels_used, a.n_pending) == (8, 3)
     one, other = a.result(), b.result()
     np.testing.assert_allclose(one.estimate, other.estimate, rtol=1e-9)
     np.testing.assert_allclose(one.interval, other.interval, rtol=1e-9)
@@ -202,7 +202,7 @@ def test_questions_and_designs_are_asked_and_resumed(tmp_path, question, design)
 def test_other_questions_are_answered_from_the_same_labels(design):
     own = ba.Metric(["f1", "accuracy"]) if design == "variance_reduction" else ba.GroupAccuracy()
     a = ba.assess(scanned(), own, design=design)
-    course(a, 2, 20)
+    course(a, 2, 6)
     for question in (ba.GroupAccuracy(by="site"), ba.Metric("recall")):
         assert np.isfinite(a.result(question=question).interval).all()
 

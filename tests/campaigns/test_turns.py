@@ -186,10 +186,10 @@ def test_processes_that_ask_and_tell_at_once_share_the_items(tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, path], env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
     handed_out = [int(word) for worker in workers for word in worker.communicate()[0].split()]
-    assert [worker.returncode for worker in workers] == [0] * 3
-    assert len(handed_out) == len(set(handed_out)) == 3 * 49
-    assert a.catch_up() == 3 * 50
-    assert a.labels_used == 3 * 49
+    assert [worker.returncode for worker in workers] == [0] * 2
+    assert len(handed_out) == len(set(handed_out)) == 2 * 49
+    assert a.catch_up() == 2 * 50
+    assert a.labels_used == 2 * 49

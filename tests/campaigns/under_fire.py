@@ -172,15 +172,13 @@ def read_only(folder: Path) -> None:
     assert [file.name for file in folder.iterdir()] == ["run.db"]
 
 
-FIRES = {"shared": shared, "full": full, "read_only": read_only}
+FIRES = {"killed": killed, "shared": shared, "full": full, "read_only": read_only}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("fire", choices=["killed", *FIRES])
+    parser.add_argument("fires", nargs="+", choices=FIRES)
     parser.add_argument("--kills", type=int, default=300)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        if options.fire == "killed":
-            killed(Path(name), options.kills)
-        else:
-            FIRES[options.fire](Path(name))
+    for fire in options.fires:
+        with tempfile.TemporaryDirectory() as name:
+            FIRES[fire](Path(name), *([options.kills] if fire == "killed" else []))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import bayes_assess as ba
-from bayes_assess.designs import Design
+from bayes_assess.designs import Design, compiled_start
 from bayes_assess.designs.step import RandomRounds, one_random_round
 
 RNG = np.random.default_rng(3)
@@ -33,8 +33,8 @@ def rounds(n_campaigns: int, *batches: int, design: Any) -> tuple[Any, Any]:
     """Run rounds of campaigns; the setting, and their states with a leading axis."""
     on = F1.setting(POOL, strata=design.strata_of(POOL))
     full = F1.full_counts(POOL, on.cells, LABELS, on.n_outcomes)
+    state, longest = compiled_start(design, *on), max(map(design.longest, batches))
     with jax.enable_x64(True):
-        state, longest = design.init(*on), max(map(design.longest, batches))
 
         @jax.jit
         @jax.vmap

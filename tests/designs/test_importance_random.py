@@ -28,29 +28,30 @@ def published_f1(rng: np.random.Generator, q: np.ndarray, n_draws: int) -> float
 
 
 def test_estimates_are_those_of_the_listing_with_less_variance():
-    on, states = rounds(3_000, 150, design=RANDOM)
+    n = 1_000
+    on, states = rounds(n, 150, design=RANDOM)
     h = deviations(on.reward, blended(on.prior.mean))
     q = h / (h @ on.cells.sizes)
     n_draws = draws_for_distinct(q, 150, on.cells.sizes)
     assert n_draws > 180  # many items come again
     drawn = np.asarray(states.counts).sum(-1)
     expected = on.cells.sizes * -np.expm1(n_draws * np.log1p(-q))
-    np.testing.assert_array_less(np.abs(drawn.mean(0) - expected), 4.5 * drawn.std(0) / np.sqrt(3_000) + 1e-2)
+    np.testing.assert_array_less(np.abs(drawn.mean(0) - expected), 4.5 * drawn.std(0) / np.sqrt(n) + 1e-2)
     size = drawn.sum(1)
-    assert abs(size.mean() - 150) < 4.5 * size.std() / np.sqrt(3_000)
+    assert abs(size.mean() - 150) < 4.5 * size.std() / np.sqrt(n)
     assert size.std() < np.sqrt(expected.sum())  # distinct items of draws lean against each other
     items = q[told()._items.cells_of(np.arange(POOL.n_items))]
     for hits, full in random_size.totals_and_truth(on, states):
-        assert abs(hits.mean() - full) < 4 * hits.std() / np.sqrt(3_000)
+        assert abs(hits.mean() - full) < 4 * hits.std() / np.sqrt(n)
     weights = np.asarray(states.draws.weights)
     attribute = np.asarray(on.reward.attribute) == 1
     hits = weights[:, attribute, 1].sum(1)
     found = hits / ((weights[:, attribute].sum((1, 2)) + weights[..., 1].sum(1)) / 2)
     rng = np.random.default_rng(0)
-    listed = np.array([published_f1(rng, items, round(n_draws)) for _ in range(3_000)])
-    error = np.sqrt((found.var() + listed.var()) / 3_000)
+    listed = np.array([published_f1(rng, items, round(n_draws)) for _ in range(n)])
+    error = np.sqrt((found.var() + listed.var()) / n)
     assert abs(found.mean() - listed.mean()) < 4.5 * error
-    assert found.var() < listed.var() * (1 + 4.5 * np.sqrt(4 / 3_000))
+    assert found.var() < listed.var() * (1 + 4.5 * np.sqrt(4 / n))
 
 
 def test_a_batch_in_which_no_item_came_twice_has_the_published_estimate_variance_and_interval():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import jax
 import numpy as np
 import pytest
 
@@ -36,7 +35,7 @@ def told(*batches: int, **options):
 
 
 def believed(state):
-    with jax.enable_x64(True):
+    with engine.eager():
         return np.asarray(state.memory.model.mean)
 
 
@@ -59,12 +58,12 @@ def squared_deviations(state):
 
 def test_squared_deviations_are_means_over_the_curves():
     design = Poisson(n_strata=8, labels="curve", floor=0.0)
-    with jax.enable_x64(True):
+    with engine.eager():
         before = design.init(*SETTING)
     # As if no item were labelled, so that all of them count by the curve.
     after = replace(told(140)._state, counts=before.counts)
     for state in (before, after):
-        with engine.eager(design.is_eager(state)), jax.enable_x64(True):
+        with engine.eager():
             found = np.asarray(design.deviations(state))
         np.testing.assert_allclose(found**2, squared_deviations(state), rtol=1e-4)  # curves have 32 bits
     assert np.asarray(after.memory.model.counts).sum() == 140

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.acquisition.rewards import LowAccuracy
 from bayes_assess.designs import ARMS, CellState, Design, choose_batch, reserve_batch, update_batch
 from bayes_assess.questions import Question
@@ -35,7 +36,8 @@ QUESTIONS = [
     ba.Compare(second=RIVAL),
 ]
 BATCH = 7
-# Every design on three questions, and two designs on every question: each pair is compiled anew.
+KEY = np.array([0, 2], np.uint32)
+# Every design on three questions, and two designs on every question.
 PAIRS = [
     pytest.param(design, question, id=f"{name}-{type(question).__name__}")
     for name, design in ARMS.items()
@@ -46,21 +48,28 @@ PAIRS = [
 ]
 
 
-def fresh_state(design, question=QUESTIONS[0]) -> CellState:
-    return start(design, question, POOL, "uninformative")[1]
+def fresh_state(design, question=QUESTIONS[0], eager=False) -> CellState:
+    return start(design, question, POOL, "uninformative", eager)[1]
 
 
-# Every pair on a prior that compiles fast, and one of every kind of belief that learns.
-RUNS = [pytest.param((*pair.values, "uninformative"), id=pair.id) for pair in PAIRS] + [
-    pytest.param((design, question, "learned"), id=f"{design.name}-{type(question).__name__}-learned", marks=marks)
-    for design, question, *marks in (
-        (ARMS["thompson"], ba.LeastAccurate()),
-        (ARMS["epsilon_greedy"], ba.GroupAccuracy()),
-        (ARMS["bayes_ucb"], ba.GroupAccuracy(), pytest.mark.slow),
-        (ARMS["thompson"], ba.MostCostly(COSTS), pytest.mark.slow),
-        (ARMS["thompson"], ba.LeastCalibrated(bins=3)),
-        (ARMS["top_two"], ba.Compare(0, 1, by="prediction")),
+# Every pair on a prior that computes fast, and one of every kind of belief that learns.
+PLAYED = [(*pair.values, "uninformative") for pair in PAIRS] + [
+    (ARMS["thompson"], ba.LeastAccurate(), "learned"),
+    (ARMS["epsilon_greedy"], ba.GroupAccuracy(), "learned"),
+    (ARMS["bayes_ucb"], ba.GroupAccuracy(), "learned"),
+    (ARMS["thompson"], ba.MostCostly(COSTS), "learned"),
+    (ARMS["thompson"], ba.LeastCalibrated(bins=3), "learned"),
+    (ARMS["top_two"], ba.Compare(0, 1, by="prediction"), "learned"),
+]
+# All of them on NumPy, and compiled, which takes seconds each: in the quick tests every design on one question.
+RUNS = [
+    pytest.param(
+        (design, question, prior, eager),
+        id=f"{design.name}-{type(question).__name__}-{prior}-{'eager' if eager else 'compiled'}",
+        marks=[] if eager or (type(question), prior) == (ba.LeastAccurate, "uninformative") else [pytest.mark.slow],
     )
+    for design, question, prior in PLAYED
+    for eager in (True, False)
 ]
 
 
@@ -79,11 +88,11 @@ class Campaign(NamedTuple):
 
 @pytest.fixture(scope="module", params=RUNS)
 def campaign(request) -> Campaign:
-    design, question, prior = request.param
+    design, question, prior, eager = request.param
     pool, labels = (SMALL, SMALL_LABELS) if prior == "learned" else (POOL, LABELS)
     n = question.setting(pool).n_playable
     key = ba.assess(pool, question, design=design(), prior="uninformative", seed=0)._key
-    told = run_campaign(design(), question, pool, labels, n, key, BATCH, prior)
+    told = run_campaign(design(), question, pool, labels, n, key, BATCH, prior, eager)
     return Campaign(design(), question, prior, pool, labels, *told)
 
 
@@ -110,46 +119,46 @@ def test_a_session_takes_the_steps_of_a_simulated_campaign_in_batches(campaign):
 def test_the_same_key_gives_the_same_choices_and_another_key_others(design, question):
     setting = question.setting(POOL)
     n, several = setting.n_playable, setting.playable.sum() > 1
-    keys = [jax.random.key(seed) for seed in (1, 1, 2)]
-    runs = [run_campaign(design(), question, POOL, LABELS, n, key, BATCH, "uninformative")[0] for key in keys]
+    keys = [np.array([0, seed], np.uint32) for seed in (1, 1, 2)]
+    runs = [
+        run_campaign(design(), question, POOL, LABELS, n, key, BATCH, "uninformative", eager=True)[0] for key in keys
+    ]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert (runs[0] != runs[2]).any() == several
 
 
 @pytest.mark.parametrize(("design", "question"), PAIRS)
 def test_states_hold_no_numbers_of_python_whose_type_would_change_with_the_first_step(design, question):
-    state = design().init(*question.setting(POOL))
+    with engine.eager():
+        state = design().init(*question.setting(POOL))
     assert all(hasattr(leaf, "dtype") for leaf in jax.tree.leaves(state))
 
 
 @pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)
 def test_nothing_recompiles_as_labels_arrive(design):
-    state, traces = fresh_state(design()), []
+    """What a step returns is of the types of what it takes, so that one program serves all labels."""
 
-    @jax.jit
     def step(key, state):
-        traces.append(1)
         cell, _, state = design().choose(key, state)
         return design().update(state, cell, jnp.ones((), jnp.int64))
 
     with jax.enable_x64(True):
-        state = jax.device_put(state)
-        for t in range(5):
-            state = step(jax.random.key(t), state)
-    assert len(traces) == 1
+        arguments = jax.random.key(0), jax.device_put(fresh_state(design()))
+        before, after = (jax.tree.flatten(jax.eval_shape(f, *arguments)) for f in (lambda _, state: state, step))
+    assert after == before
 
 
 @pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)
 def test_an_exhausted_cell_is_never_chosen(design):
-    state = reserve_batch(design(), fresh_state(design()), np.full(30, 0))
-    cells, _, state = choose_batch(design(), jax.random.key(0), state, 0, 46)  # all that is left
+    state = reserve_batch(design(), fresh_state(design(), eager=True), np.full(30, 0))
+    cells, _, state = choose_batch(design(), KEY, state, 0, 46)  # all that is left
     assert 0 not in cells
     assert not np.asarray(state.remaining).any()
 
 
 @pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)
 def test_updating_in_a_batch_equals_updating_one_by_one_in_any_order(design):
-    start = reserve_batch(design(), fresh_state(design(), ba.LeastAccurate()), np.array([0, 0, 1, 3, 3]))
+    start = reserve_batch(design(), fresh_state(design(), ba.LeastAccurate(), eager=True), np.array([0, 0, 1, 3, 3]))
     at, outcomes = np.array([0, 3, 1, 0, 3]), np.array([1, 0, 1, 0, 1])
     together = update_batch(design(), start, at, outcomes)
     apart = start
@@ -162,7 +171,7 @@ def test_updating_in_a_batch_equals_updating_one_by_one_in_any_order(design):
 def chosen_shares(design, state, n=4000) -> np.ndarray:
     """First choices under many keys."""
     with jax.enable_x64(True):
-        state = jax.device_put(state)
+        state = jax.device_put(design.compiled_state(state))
         choose = jax.jit(jax.vmap(lambda key: design.choose(key, state)[0]))
         cells = choose(jax.random.split(jax.random.key(5), n))
     return np.bincount(np.asarray(cells), minlength=4)
@@ -182,7 +191,9 @@ def test_epsilon_greedy_leaves_the_best_group_to_others_with_probability_epsilon
     prior = ba.BetaBernoulli(np.array([9.0, 1.0, 9.0, 9.0]), np.array([1.0, 9.0, 1.0, 1.0]))
     design = ba.designs.EpsilonGreedy(epsilon=0.4)
     cells = ba.LeastAccurate().cells(POOL, seed=0)
-    counts = chosen_shares(design, design.init(cells, prior, LowAccuracy()))
+    with engine.eager():
+        state = design.init(cells, prior, LowAccuracy())
+    counts = chosen_shares(design, state)
     assert stats.chisquare(counts, counts.sum() * np.array([0.1, 0.7, 0.1, 0.1])).pvalue > 1e-4
 
 
@@ -192,20 +203,22 @@ def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, mo
         monkeypatch.setattr("bayes_assess.designs.bandits._GRID_MAX_CELLS", 0)
     a, b = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
     design, cells = ARMS["thompson"](), ba.LeastAccurate().cells(POOL, seed=0)
-    state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+    with engine.eager():
+        state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
     assert isinstance(state.memory, tuple) != grid
     theta = np.linspace(0, 1, 200_001)[1:-1]
     pdf, sf = stats.beta.pdf(theta[:, None], a, b), stats.beta.sf(theta[:, None], a, b)
     others = np.stack([np.delete(sf, g, 1).prod(1) for g in range(4)], 1)
     law = np.trapezoid(pdf * others, theta, axis=0)
-    counts = chosen_shares(design, state, 20_000)
+    counts = chosen_shares(design, state, 8_000)
     assert stats.chisquare(counts, counts.sum() * law / law.sum()).pvalue > 1e-4
 
 
 def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
     a, b = np.array([30.0, 2.0, 4.0, 9.0]), np.array([20.0, 1.0, 1.0, 1.0])
     design, cells = ARMS["bayes_ucb"](), ba.LeastAccurate().cells(POOL, seed=0)
-    state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+    with engine.eager():
+        state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
     assert chosen_shares(design, state, 50).argmax() == stats.beta.ppf(0.025, a, b).argmin()
 
 
@@ -224,7 +237,9 @@ def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
 )
 def test_bayes_ucb_plays_the_group_with_the_greatest_upper_quantile_of_a_reward(question, belief):
     setting = question.setting(POOL, prior=belief)
-    state, cells = ARMS["bayes_ucb"]().init(*setting), setting.cells
+    cells = setting.cells
+    with engine.eager():
+        state = ARMS["bayes_ucb"]().init(*setting)
     rng = np.random.default_rng(0)
     if isinstance(belief, ba.BetaBernoulli):
         rewards = np.abs(rng.beta(belief.a, belief.b, (20_000, 4)) - cells.mean_score)
@@ -240,16 +255,16 @@ def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_a
     pool, _ = made_pool([0.9, 0.5, 0.7, 0.8], [20, 20, 20, 20])
     question = ba.LeastAccurate(m=3)
     design = ARMS["thompson"]()
-    _, state = start(design, question, pool)
-    played, _, _ = choose_batch(design, jax.random.key(2), state, 0, 12)
+    _, state = start(design, question, pool, eager=True)
+    played, _, _ = choose_batch(design, KEY, state, 0, 12)
     turns = played[:9].reshape(3, 3)
     assert all(len(set(turn)) == 3 for turn in turns.tolist())
 
 
 def test_pending_items_lower_the_worth_of_their_group():
     design = ARMS["epsilon_greedy"](epsilon=0.0)
-    state = fresh_state(design)
-    cells, _, _ = choose_batch(design, jax.random.key(0), state, 0, 30)
+    state = fresh_state(design, eager=True)
+    cells, _, _ = choose_batch(design, KEY, state, 0, 30)
     # Without that, the group that leads at the start gives all its 20 items, and only then another one the rest.
     assert len(set(cells.tolist())) >= 3
 

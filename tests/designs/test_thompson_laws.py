@@ -25,8 +25,9 @@ def state_of(question, design="thompson"):
 def first_cells(a) -> np.ndarray:
     """First choices of a session under many keys."""
     with jax.enable_x64(True):
-        state = jax.device_put(a._state)
-        return np.asarray(jax.vmap(lambda key: a.design.choose(key, state)[0])(jax.random.split(jax.random.key(5), N)))
+        state = jax.device_put(a.design.compiled_state(a._state))
+        choose = jax.jit(jax.vmap(lambda key: a.design.choose(key, state)[0]))
+        return np.asarray(choose(jax.random.split(jax.random.key(5), N)))
 
 
 def as_likely(counts: np.ndarray, expected: np.ndarray) -> bool:

@@ -132,7 +132,8 @@ def test_labels_of_another_kind_never_become_classes():
 
 
 def test_text_of_whole_numbers_widens_integer_classes():
-    study = ba.simulate(ba.Pool(predictions=[0, 1, 1]), ["0", "1", "3"], ba.GroupAccuracy(), budgets=[2], repeats=1)
+    pool, options = ba.Pool(predictions=[0, 1, 1]), {"designs": "random", "budgets": [2], "repeats": 1}
+    study = ba.simulate(pool, ["0", "1", "3"], ba.GroupAccuracy(), prior="uninformative", **options)
     assert study.truth[:2].tolist() == [1.0, 0.5]
 
 

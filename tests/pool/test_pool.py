@@ -431,7 +431,7 @@ def test_texts_with_the_same_hash_stay_apart(monkeypatch):
         pool.positions(["dd", "zz"])
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), min_size=1, unique=True),
     st.randoms(),
