@@ -93,9 +93,8 @@ def test_errors_of_the_simulated_pool_fall_with_the_labels(label_sets):
         assert (means[0] - means[2] > 2 * np.hypot(spread[0], spread[2])).all()
 
 
-@pytest.mark.parametrize(
-    ("pool", "measure"), [("binary", "f1"), pytest.param("label_sets", "f1_micro", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("pool", "measure"), [("binary", "f1"), ("label_sets", "f1_micro")])
 def test_all_labels_make_poisson_exact(request, pool, measure):
     pool = request.getfixturevalue(pool)
     (row,) = new_rows(pool, "Poisson", measure, [1.0], 2)

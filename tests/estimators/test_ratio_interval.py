@@ -12,8 +12,8 @@ from bayes_assess.estimators.horvitz_thompson import beta_interval
 from bayes_assess.estimators.ratio_interval import Drawn, Unseen, ratio_interval
 from published import ratio_variance
 
-N_SAMPLES = 80
-# Fewer of 80 intervals of level 0.95 hold the truth with a probability of one in a hundred thousand.
+N_SAMPLES = 120
+# Fewer of 120 intervals of level 0.95 hold the truth with a probability of one in a hundred thousand.
 FEWEST = stats.binom.ppf(1e-5, N_SAMPLES, 0.95)
 
 

@@ -308,13 +308,13 @@ def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
     x, y, group = labels_of_groups(rng)
     mean, covariance = posterior_of(x, y)
     root = np.linalg.cholesky(covariance)
-    place = np.float32(mean + rng.normal(size=(S // 10, BY_GROUP)) @ root.T)
+    place = np.float32(mean + rng.normal(size=(S // 5, BY_GROUP)) @ root.T)
     after = moved_by_groups(jax.random.key(11), place, likelihood_by_group(x, y, group), apart)
     assert (after != place).any(1).mean() > 0.99
     standard = np.linalg.solve(root, (np.float64(after) - mean).T)
     for row in standard:
         assert stats.kstest(row, "norm").pvalue > ALPHA / BY_GROUP
-    assert np.abs(np.corrcoef(standard)[np.triu_indices(BY_GROUP, 1)]).max() < 5 / np.sqrt(S // 10)
+    assert np.abs(np.corrcoef(standard)[np.triu_indices(BY_GROUP, 1)]).max() < 5 / np.sqrt(S // 5)
     # With what one group has seen counted twice it is another one.
     twice = np.where(np.arange(N_GROUPS + 1) == 0, 2, 1).astype(np.float32)
     other = moved_by_groups(jax.random.key(11), place, lambda at: likelihood_by_group(x, y, group)(at) * twice, apart)

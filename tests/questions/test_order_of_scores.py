@@ -76,7 +76,7 @@ def test_intervals_hold():
 def test_a_ranking_is_summarised_tabulated_and_handed_to_arviz(tmp_path):
     pool, y, _ = made(300, 4)
     a = ba.assess(pool, ba.Metric(BOTH), journal=tmp_path / "run.db")
-    ids = a.ask(40).ids
+    ids = a.ask(20).ids
     a.tell(ids, y[ids])
     r = a.result()
     assert r.table()["measure"].tolist() == BOTH

@@ -17,6 +17,7 @@ CONFIDENT = ba.Pool(
 )
 _NEAR = 0.08  # of the width: formulas and few draws are for plans, whose futures differ by far more
 _DRAWS = 20_000
+NUMBERS = pytest.mark.parametrize("n", [60, pytest.param(300, marks=pytest.mark.slow)])  # of labels
 
 
 def told(question, prior, n):
@@ -28,7 +29,7 @@ def told(question, prior, n):
     return session, with_counts(session._setting, counts, counts[0], question.plan_matched)
 
 
-@pytest.mark.parametrize("n", [60, 300])
+@NUMBERS
 @pytest.mark.parametrize("prior", ["learned", "uninformative"])
 @pytest.mark.parametrize(
     "question",
@@ -63,7 +64,7 @@ def test_calibration_errors_of_plans_are_those_of_sessions_from_fewer_draws(ques
     assert (np.abs(planned / exact - 1) < 0.15).all()
 
 
-@pytest.mark.parametrize("n", [60, 300])
+@NUMBERS
 @pytest.mark.parametrize("target", ["pool", "population"])
 def test_verdicts_of_plans_are_as_sure_as_those_of_sessions(target, n):
     for question in (ba.Compare(0, 1, by="prediction", target=target), ba.Compare(by="prediction", target=target)):

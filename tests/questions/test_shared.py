@@ -16,6 +16,7 @@ PERFECT = {"rmse": 0, "cost_error": 0, "ece_error": 0, "mrr": 1, "success": 1, "
 NAMES = list(QUESTIONS)
 COUNTED = [name for name, question in QUESTIONS.items() if not isinstance(question, ba.Metric)]  # by counts alone
 # Each compiles its campaigns. Other questions on accuracies, calibration, costs or recalls have the same beliefs.
+LONG = ("calibration_by", "least_calibrated")  # to compute
 QUICK_STUDIES = ("least_accurate", "calibration", "confusion", "two_systems", "recall", "all_pairs")
 SURE = ba.Pool(scores=np.eye(4)[POOL.predictions], groups=POOL.groups, systems=dict(POOL.systems))
 
@@ -41,7 +42,7 @@ def test_at_full_labels_the_estimate_is_the_truth(name):
     assert result.interval.shape == (*np.shape(TRUTHS[name]), 2)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in NAMES])
 def test_a_session_is_the_same_after_its_journal_was_read_again(name, tmp_path):
     question, path = QUESTIONS[name], tmp_path / "run.db"
     a = ba.assess(POOL, question, design=RANDOM[name], journal=path, seed=3)
@@ -91,7 +92,7 @@ def test_results_speak_tabulate_draw_and_go_to_arviz(name):
     assert inside.all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in NAMES])
 def test_an_interval_holds_its_estimate_and_has_a_width_however_sure_the_scores(name):
     """The posterior mean of something rare lies above nearly all of its distribution."""
     a = ba.assess(SURE, QUESTIONS[name], design=RANDOM[name])

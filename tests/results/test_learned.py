@@ -89,7 +89,7 @@ def test_nothing_is_said_before_the_first_label_or_when_all_are_known(prior):
 
 def test_a_right_prior_is_hardly_ever_contradicted():
     """The odds, a likelihood ratio, exceed 100 with probability 1/100 at most; the number adds half of that."""
-    rng, n_campaigns = np.random.default_rng(1), 200
+    rng, n_campaigns = np.random.default_rng(1), 80
     prior, labels = ba.BetaBernoulli(np.full(8, 1.4), np.full(8, 0.6)), np.array([0, 1, 2, 4, 8, 8, 16, 16])
     alarms = sum(
         contradiction(prior, rng.binomial(labels, rng.beta(1.4, 0.6, 8)), labels, np.full(8, 0.7)) is not None

@@ -34,7 +34,8 @@ def is_plain(found: object) -> bool:
     return found is None or type(found) in (str, int, float, bool)
 
 
-LONG = ("confusion", "calibration_by", "least_calibrated", "mean")  # to compile, and like others here
+# To compute, and like others here.
+LONG = ("confusion", "calibration_by", "least_calibrated", "two_calibrations", "mean")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in ASKED])
