@@ -75,9 +75,12 @@ FIRST_QUESTIONS = {
 
 
 LATER = """
+from bayes_assess.campaigns import snapshots
+
+snapshots.EVERY = 20
 a = ba.assess(pool, %s, journal=%r)
-while a.labels_used < 300:
-    queries = a.ask(50)
+while a.labels_used < 60:
+    queries = a.ask(10)
     a.tell(queries.ids, labels[queries.ids])
 again = ba.resume(a.journal.path, pool)
 assert again.result().summary()
@@ -87,7 +90,7 @@ print(again.labels_used, sorted({"jax", "numpyro"} & set(sys.modules)))
 
 @pytest.mark.parametrize("question", ['ba.Metric("f1")', 'ba.GroupAccuracy(by="site")'])
 def test_snapshots_of_sessions_on_numpy_need_no_jax(question, tmp_path):
-    assert run(FIRST_POOL + LATER % (question, str(tmp_path / "run.db"))) == "300 []\n"
+    assert run(FIRST_POOL + LATER % (question, str(tmp_path / "run.db"))) == "60 []\n"
 
 
 @pytest.mark.parametrize("questions", FIRST_QUESTIONS.values(), ids=FIRST_QUESTIONS)

@@ -72,22 +72,30 @@ def test_every_registered_design_is_tested_here():
     assert {type(design) for design in SMALL.values()} | others == set(WEIGHTED.values())
 
 
-@pytest.mark.slow
+# Campaigns run on NumPy, and compiled, which takes a second each.
+on_both_engines = pytest.mark.parametrize(
+    "eager", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["eager", "compiled"]
+)
+
+
+@on_both_engines
 @pytest.mark.parametrize("name", SMALL)
-def test_campaigns_ask_every_item_once_and_end_at_the_exact_answer(name):
-    cells, _ = start(SMALL[name], F1, POOL)
-    played, _, state = run_campaign(SMALL[name], F1, POOL, LABELS, POOL.n_items, jax.random.key(3), 9)
+def test_campaigns_ask_every_item_once_and_end_at_the_exact_answer(name, eager):
+    cells, _ = start(SMALL[name], F1, POOL, eager=eager)
+    one, other = (
+        run_campaign(SMALL[name], F1, POOL, LABELS, POOL.n_items, np.array([0, seed], np.uint32), 9, eager=eager)
+        for seed in (3, 4)
+    )
+    played, _, state = one
     np.testing.assert_array_equal(np.bincount(played, minlength=cells.n_cells), cells.sizes)
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), engine.eager(eager):
         answer = SMALL[name].answer(state)
     assert bool(answer.exact)
     np.testing.assert_allclose(answer.value, [F1.truth(POOL, LABELS)], rtol=1e-12)
-    other = run_campaign(SMALL[name], F1, POOL, LABELS, POOL.n_items, jax.random.key(4), 9)[0]
-    assert (played != other).any()
+    assert (played != other[0]).any()
 
 
-# On NumPy, and compiled, which takes a second each.
-@pytest.mark.parametrize("eager", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["eager", "compiled"])
+@on_both_engines
 @pytest.mark.parametrize(("name", "batch"), [*((name, 9) for name in SESSIONS), ("adaptive", 1), ("stratified", 1)])
 def test_a_session_takes_the_steps_of_a_simulated_campaign(name, batch, eager):
     """Ends in the middle of a batch, so that items are pending."""
