@@ -218,7 +218,7 @@ def _lowest_precision(promise: Promise, labels: RankedLabels, plan: SamplingPlan
     estimate = float(labels.precision_at(plan.edges)[-1])
     if n[tail] == plan.sizes[tail]:
         return max(estimate, 1 / labels.n_items)
-    lowest = lowest_precision_bound(int(n[tail]), positive[tail] / n[tail], promise.delta / 2)
+    lowest = lowest_precision_bound(int(n[tail]), positive[tail] / max(n[tail], 1), promise.delta / 2)
     bound = (positive[:tail].sum() + plan.sizes[tail] * max(lowest, 0.0)) / labels.n_items
     if promise.eta:
         bound = min(bound, (bound - promise.eta) / (1 - 2 * promise.eta))

@@ -238,8 +238,10 @@ class Desk:
 
     def _seat(self, person: str, name: str | None = None) -> Seat:
         """Return somebody's seat; it is taken when there is none."""
-        self._follow()
         seat = self._seats.get(person)
+        if seat is not None:  # back before others have been given the items
+            seat.seen = self._clock()
+        self._follow()
         if seat is None:
             seat = self._seats[person] = Seat(name)
             known = name is not None or all(
@@ -250,7 +252,7 @@ class Desk:
             for unit, (_, labels) in zip(units, given, strict=True):
                 said = None if labels is None else [self.kind.answer(labels[side]) for side in unit.order]
                 seat.recent[unit.key] = Given(unit, said)
-        seat.seen = self._clock()
+            seat.seen = self._clock()
         return seat
 
     def _found(self, person: str, key: str) -> tuple[Seat, Unit]:

@@ -53,6 +53,14 @@ def test_a_short_list_of_which_nobody_can_label_the_rest_is_done(design):
     assert r.at(30).lower <= 14 / 30 < 16 / 30 <= r.at(30).upper  # whatever the labels of the two are
 
 
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_list_of_which_nobody_can_label_an_item_is_done(design):
+    a = ba.assess(ba.RankedList(1), ba.PrecisionCurve(epsilon=0.8, beta=2.0), design=design)
+    a.skip(a.ask(1).ids)
+    assert a.done
+    assert a.result().at(1) == (0.5, 0.0, 1.0)
+
+
 def test_counts_follow_what_is_set_aside_released_and_labelled_after_all():
     a = ba.assess(ba.RankedList(N), ASKED, seed=3)
     ids = a.ask(10).ids

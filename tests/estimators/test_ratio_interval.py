@@ -59,7 +59,13 @@ def campaign(metric, kind, rng, n_labels=100):
     return f.sum() / g.sum(), (f[drawn], g[drawn], b[drawn], unseen)
 
 
-CASES = [("recall", "rare"), ("f1", "right"), ("f1", "shuffled"), ("accuracy", "heavy"), ("accuracy", "rare")]
+CASES = [
+    ("recall", "rare"),
+    ("f1", "right"),
+    pytest.param("f1", "shuffled", marks=pytest.mark.slow),
+    ("accuracy", "heavy"),
+    pytest.param("accuracy", "rare", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("metric", "kind"), CASES)

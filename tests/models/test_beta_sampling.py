@@ -264,7 +264,12 @@ def worst_distance():
     return max(excess)
 
 
-@pytest.mark.parametrize("fault", ["no acceptance test", "no boost", "the same uniform for acceptance and boost"])
+QUICK_FAULT = "the same uniform for acceptance and boost"  # every fault is compiled
+
+
+@pytest.mark.parametrize(
+    "fault", [QUICK_FAULT, *(pytest.param(f, marks=pytest.mark.slow) for f in ("no acceptance test", "no boost"))]
+)
 def test_a_planted_fault_is_caught(monkeypatch, fault):
     right_propose, right_root = gamma_sampling._propose, gamma_sampling._gamma_cube_root
 

@@ -90,7 +90,7 @@ def two_classes(seed: int, n: int = 2_000) -> tuple[ba.Pool, np.ndarray]:
     ("made", "design"),
     [
         (five_systems, "importance"),
-        (five_systems, "passive"),
+        pytest.param(five_systems, "passive", marks=pytest.mark.slow),
         pytest.param(two_classes, "variance_reduction", marks=pytest.mark.slow),
     ],
 )

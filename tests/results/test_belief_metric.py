@@ -132,7 +132,7 @@ def test_arviz_tells_a_rate_that_is_asked_for_from_those_of_cells(by):
     assert posterior["cell_rate"].sizes["cell"] == a.cells.n_cells
 
 
-@pytest.mark.parametrize("by", ["chain", "draw", "cell"])
+@pytest.mark.parametrize("by", ["chain", *(pytest.param(name, marks=pytest.mark.slow) for name in ("draw", "cell"))])
 def test_columns_that_are_called_as_dimensions_of_arviz_are_told_from_these(by):
     pool = ba.Pool(scores=np.linspace(0.02, 0.98, 60), groups={by: ["north", "south"] * 30})
     a = ba.assess(pool, ba.Rate(1, by=by))

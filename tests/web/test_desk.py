@@ -115,6 +115,16 @@ def test_people_get_different_items_until_somebody_stays_away(tmp_path):
     assert len(back) == AHEAD
 
 
+def test_who_comes_back_before_others_ask_still_has_the_items(tmp_path):
+    """Else their labels would be of items that nobody asked for, which weighted estimates leave out."""
+    clock = Clock()
+    session, desk = begun(tmp_path, patience=100, clock=clock)
+    first, *others = keys(desk.opened("anna", "anna"))
+    clock.now = 130
+    assert keys(desk.answer("anna", first, [1]))[:2] == others
+    assert [event.kind for event in session.events] == ["ask", "annotate", "ask"]
+
+
 def test_after_a_restart_everybody_gets_their_items_and_last_answers_again(tmp_path):
     session, desk = begun(tmp_path)
     first, *anna = keys(desk.opened("anna", "anna"))
