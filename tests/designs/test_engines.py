@@ -227,7 +227,7 @@ def pairs(runs_on, design):
 OTHERS = [(drawn_labels, name) for name in ("passive", "importance", "oasis", "adaptive")]
 OTHERS += [(numbers, name) for name in ("passive", "stratified", "importance", "poisson")]
 OTHERS += [(pairs, "variance_reduction"), (pairs, "poisson"), (pairs, "passive")]
-SOON_OTHERS = [(drawn_labels, "adaptive"), (numbers, "stratified"), (pairs, "variance_reduction"), (pairs, "passive")]
+SOON_OTHERS = [(drawn_labels, "adaptive"), (numbers, "stratified"), (pairs, "passive")]
 
 
 @pytest.mark.parametrize(

@@ -61,12 +61,14 @@ PLAYED = [(*pair.values, "uninformative") for pair in PAIRS] + [
     (ARMS["thompson"], ba.LeastCalibrated(bins=3), "learned"),
     (ARMS["top_two"], ba.Compare(0, 1, by="prediction"), "learned"),
 ]
-# All of them on NumPy, and compiled, which takes seconds each: in the quick tests every design on one question.
+# All of them on NumPy, and compiled, which takes seconds each: in the quick tests two designs, as `test_engines.py`
+# compiles them all.
+SOON = [(ARMS[name], ba.LeastAccurate, "uninformative") for name in ("thompson", "random")]
 RUNS = [
     pytest.param(
         (design, question, prior, eager),
         id=f"{design.name}-{type(question).__name__}-{prior}-{'eager' if eager else 'compiled'}",
-        marks=[] if eager or (type(question), prior) == (ba.LeastAccurate, "uninformative") else [pytest.mark.slow],
+        marks=[] if eager or (design, type(question), prior) in SOON else [pytest.mark.slow],
     )
     for design, question, prior in PLAYED
     for eager in (True, False)
