@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import QuestionError
@@ -102,11 +101,6 @@ def event_cells(
         Decides the order of items within cells.
     """
     if subject.decides:
-        if pool.n_classes < 2:
-            raise QuestionError(
-                f"Labels can only be {show(pool.classes[0])} here, the one class of the pool, so that there is nothing "
-                "to measure; declare all classes that labels can have, by classes=."
-            )
         codes, table = merged(codes, table, subject)
         attributes = np.arange(table.n_attributes)
         if subject.votes is not None:  # items of one attribute on which the judges vote alike

@@ -186,6 +186,11 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
 
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
+        if pool.n_classes < 2:
+            raise QuestionError(
+                f"Labels can only be {show(pool.classes[0])} here, the one class of the pool, so that there is nothing "
+                "to measure; declare all classes that labels can have, by classes=."
+            )
         codes, table = self.losses(pool)
         if cuts_ranks(strata):
             subject, ranked = self._subject(pool)

@@ -55,9 +55,12 @@ def test_a_level_that_is_none_is_refused(level):
             attempt()
 
 
-def test_a_measure_of_one_class_says_that_there_is_nothing_to_measure():
+@pytest.mark.parametrize("measure", ["accuracy", "f1_macro"])
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_a_measure_of_one_class_says_that_there_is_nothing_to_measure(measure, design):
+    pool = ba.Pool(predictions=["cat"] * 3, confidence=[0.5, 0.6, 0.7])
     with pytest.raises(QuestionError, match=r"only be .cat. here, the one class .* declare all classes"):
-        ba.assess(ba.Pool(predictions=["cat"] * 3), ba.Metric("accuracy"))
+        ba.assess(pool, ba.Metric(measure), design=design)
 
 
 def test_nothing_can_be_written_as_a_workbook(tmp_path):
