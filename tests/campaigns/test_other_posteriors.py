@@ -210,6 +210,23 @@ def test_weighted_sums_stay_unbiased_whatever_the_draws_say(name):
     assert (abs(np.mean(gaps, axis=0)) < 4.6 * error).all()
 
 
+@pytest.mark.parametrize("name", ["adaptive", "importance"])
+def test_weights_are_the_reciprocals_of_how_often_cells_are_drawn(name):
+    """A cell of a share s of the items, of which a draw counts w, is drawn with probability s / w ([NH] eq. 1)."""
+    drawn = []
+    for seed in range(250):
+        a = session(name, ba.Metric("accuracy"), seed=seed)
+        queries = a.ask(1, posterior=rates(a.cells.n_cells))
+        drawn.append((int(a._items.cells_of(queries.ids)[0]), float(queries.weights[0])))
+    weight = dict(drawn)
+    assert len({round(w, 9) for _, w in drawn}) == len(weight) == a.cells.n_cells
+    chance = a.cells.sizes / 40 / [weight[cell] for cell in range(len(weight))]
+    counts = np.bincount([cell for cell, _ in drawn])
+    assert stats.chisquare(counts, len(drawn) * chance / chance.sum()).pvalue > 1e-4
+    assert chance.sum() == pytest.approx(1)
+    assert np.ptp(list(weight.values())) > 0.3
+
+
 def test_items_of_a_batch_are_drawn_with_their_inclusion_probabilities():
     n, seen = 150, np.zeros(40)
     draws = None
