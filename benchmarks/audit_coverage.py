@@ -244,6 +244,8 @@ def run(options: argparse.Namespace) -> None:
             print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
             return
         row = row_of(case, design, world, options)
+        if not row["campaigns"] and not row["first_error"].startswith("CRASH"):
+            continue  # the design does not serve the question on this pool
         rows.add(row)
         least = min((one["coverage"] for one in row["found"] if "coverage" in one), default=np.nan)
         print(f"{case.name}, {design}, {world}: {least:.2f} of {row['campaigns']}, {row['seconds']} s", flush=True)
