@@ -214,13 +214,15 @@ def _held(answers: list[Said], whole: bool) -> dict[str, Any]:
 def row_of(case: Case, design: str, world: str, options: argparse.Namespace) -> dict[str, Any]:
     """Run the campaigns of a cell: more of them where the first ones missed."""
     begin, campaigns, errors = time.process_time(), [], []
+    # Pools and draws of its own: luck that cells share would look like a fault of all of them.
+    first = 1000 * (zlib.crc32(f"{case.name} {design}".encode()) % 1_000_000)
     found, said = [], {}
     for most in (options.repeats, options.more):
         while len(campaigns) + len(errors) < most:
             if time.process_time() - begin > options.seconds and len(campaigns) >= FEWEST:
                 break
             try:
-                seed = len(campaigns) + len(errors)
+                seed = first + len(campaigns) + len(errors)
                 campaigns.append(campaign(case, design, world, seed, options.back))
             except BayesAssessError as error:  # an answer that the package refuses is not wrong
                 errors.append(f"{type(error).__name__}: {error}"[:160])
