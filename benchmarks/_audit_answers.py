@@ -12,6 +12,7 @@ from bayes_assess.campaigns.oracles import expected_counts
 from bayes_assess.designs import find_design
 
 SURE = 0.95  # probability from which on a verdict is counted as said
+BAND = "at one look"  # what the band of a ranked list from random items promises, whatever their number
 SLACK = 1e-9  # of ends that are computed in another order than the truth
 
 
@@ -60,11 +61,12 @@ def intervals(result: Any, truth: np.ndarray, full: Any) -> dict[str, Said]:
 
     if hasattr(type(result), "ranks"):  # of a ranked list: the whole curve at once
         recall, f1 = result.recall(result.ranks), result.f1(result.ranks)
-        add("precision", result.estimate, result.interval, truth[0])
-        add("recall", recall.estimate, np.stack([recall.lower, recall.upper], -1), truth[1])
-        add("f1", f1.estimate, np.stack([f1.lower, f1.upper], -1), truth[2])
+        kind = BAND if result.guarantee == "asymptotic" and not result.bounding.by_windows else result.guarantee
+        add("precision", result.estimate, result.interval, truth[0], kind)
+        add("recall", recall.estimate, np.stack([recall.lower, recall.upper], -1), truth[1], kind)
+        add("f1", f1.estimate, np.stack([f1.lower, f1.upper], -1), truth[2], kind)
         area = result.average_precision
-        add("average precision", area.estimate, [area.lower, area.upper], truth[3][:1])
+        add("average precision", area.estimate, [area.lower, area.upper], truth[3][:1], kind)
         return found
     if hasattr(full, "positives"):  # recall, of groups that have positive items
         truth = np.where(full.positives > 0, truth, np.nan)

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from _audit_answers import SLACK, SURE, Said, full_result, intervals, truth_of, verdicts
+from _audit_answers import BAND, SLACK, SURE, Said, full_result, intervals, truth_of, verdicts
 from _audit_questions import CASES, Case
 from _audit_worlds import KIND_OF, World, made
 from _rows import Clock, Rows, add_row_options, read_rows
@@ -46,7 +46,7 @@ SMALL, LARGE = 10, 30  # batches up to the first look, and after it
 FEWEST = 6  # campaigns of a cell, whatever they cost
 MISSED = 0.15  # share of misses in the first campaigns that makes more of them
 ERRING = 0.05  # share of labels of each of two annotators that are wrong
-PROMISED = {"credible": 0.90, "asymptotic": 0.90, "exact": 1.0, "anytime": 0.95}
+PROMISED = {"credible": 0.90, "asymptotic": 0.90, "exact": 1.0, "anytime": 0.95, BAND: 0.95}
 KEY = ("question", "design", "world", "back")
 # Questions whose results say more than one thing, and quantities of ranked lists of which all ranks must hold.
 WITH_MORE = tuple(

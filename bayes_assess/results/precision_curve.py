@@ -17,6 +17,7 @@ from bayes_assess.estimators.ranked_growth import growth
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
+from bayes_assess.results._in_words import guarantee_in_words
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class PrecisionCurveResult(RankedAnswer):
     def promise(self) -> str:
         """What the band promises, in a sentence."""
         if self.guarantee == "exact":
-            return "The band is the curve."
+            return guarantee_in_words(self.guarantee, self.level)
         if self.bounding.by_windows:
             return "The band holds the whole curve as far as what is assumed holds, and leaves chance out."
         again = "" if self.done else " Whoever looks again and again, and stops at will, has a lower one."

@@ -243,7 +243,7 @@ class Desk:
             seat.seen = self._clock()
         self._follow()
         if seat is None:
-            seat = self._seats[person] = Seat(name)
+            seat = self._seats[person] = Seat(name, seen=self._clock())
             known = name is not None or all(
                 other.name is not None for other in self._seats.values() if other is not seat
             )
@@ -252,7 +252,6 @@ class Desk:
             for unit, (_, labels) in zip(units, given, strict=True):
                 said = None if labels is None else [self.kind.answer(labels[side]) for side in unit.order]
                 seat.recent[unit.key] = Given(unit, said)
-            seat.seen = self._clock()
         return seat
 
     def _found(self, person: str, key: str) -> tuple[Seat, Unit]:
