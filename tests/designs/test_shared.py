@@ -199,21 +199,27 @@ def test_epsilon_greedy_leaves_the_best_group_to_others_with_probability_epsilon
     assert stats.chisquare(counts, counts.sum() * np.array([0.1, 0.7, 0.1, 0.1])).pvalue > 1e-4
 
 
+BETAS = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
+
+
+@pytest.fixture(scope="module")
+def least():
+    """How often each of four independent Beta variables is the least, by quadrature."""
+    theta = np.linspace(0, 1, 200_001)[1:-1]
+    pdf, sf = (law(theta[:, None], *BETAS) for law in (stats.beta.pdf, stats.beta.sf))
+    return np.trapezoid(pdf * np.stack([np.delete(sf, g, 1).prod(1) for g in range(4)], 1), theta, axis=0)
+
+
 @pytest.mark.parametrize("grid", [True, False])
-def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, monkeypatch):
+def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, least, monkeypatch):
     if not grid:
         monkeypatch.setattr("bayes_assess.designs.bandits._GRID_MAX_CELLS", 0)
-    a, b = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
     design, cells = ARMS["thompson"](), ba.LeastAccurate().cells(POOL, seed=0)
     with engine.eager():
-        state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+        state = design.init(cells, ba.BetaBernoulli(*BETAS), LowAccuracy())
     assert isinstance(state.memory, tuple) != grid
-    theta = np.linspace(0, 1, 200_001)[1:-1]
-    pdf, sf = stats.beta.pdf(theta[:, None], a, b), stats.beta.sf(theta[:, None], a, b)
-    others = np.stack([np.delete(sf, g, 1).prod(1) for g in range(4)], 1)
-    law = np.trapezoid(pdf * others, theta, axis=0)
     counts = chosen_shares(design, state)
-    assert stats.chisquare(counts, counts.sum() * law / law.sum()).pvalue > 1e-4
+    assert stats.chisquare(counts, counts.sum() * least / least.sum()).pvalue > 1e-4
 
 
 def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
