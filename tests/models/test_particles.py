@@ -302,7 +302,8 @@ def moved_by_groups(key, place, parts, apart=True):
     return after
 
 
-@pytest.mark.parametrize("apart", [True, False])
+# Groups that are apart are followed by few particles in the quick tests.
+@pytest.mark.parametrize("apart", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
     rng = np.random.default_rng(11)
     x, y, group = labels_of_groups(rng)
