@@ -78,7 +78,11 @@ def test_a_study_compiles_no_operation_of_its_start(question, design, caplog, mo
 
 @pytest.mark.parametrize(
     ("question", "design"),
-    [(ba.GroupAccuracy(), "thompson"), pytest.param(ba.Metric("f1"), "poisson", marks=pytest.mark.slow)],
+    [
+        (ba.GroupAccuracy(), "random"),
+        pytest.param(ba.GroupAccuracy(), "thompson", marks=pytest.mark.slow),
+        pytest.param(ba.Metric("f1"), "poisson", marks=pytest.mark.slow),
+    ],
 )
 def test_a_study_compiles_its_campaigns_and_nothing_else(question, design, caplog):
     labels = np.arange(53) % 7 % 2  # of shapes that no other study has

@@ -95,9 +95,9 @@ def two_classes(seed: int, n: int = 2_000) -> tuple[ba.Pool, np.ndarray]:
     ],
 )
 def test_intervals_of_leads_cover(made, design):
-    """One campaign on each of 20 pools; the leads of a pool are held or missed together, at worst."""
+    """One campaign on each of 12 pools; the leads of a pool are held or missed together, at worst."""
     held = []
-    for seed in range(20):
+    for seed in range(12):
         pool, label = made(seed)
         a = ba.assess(pool, ba.Best(), design=design, seed=seed)
         queries = a.ask(80)
@@ -208,7 +208,7 @@ def test_plans_follow_the_probability_of_the_verdict():
     a.tell(queries.ids, label[queries.ids].astype(int))
     result, wished = a.result(), 0.99
     assert result.probability == result.probability_good.max() < wished
-    plan = a.plan(probability=wished)
+    plan = a.plan(probability=wished, futures=6)
     assert plan.kind == "probability"
     assert not plan.widest  # there is one verdict
     np.testing.assert_allclose(plan.paths[:, 0], result.probability)
