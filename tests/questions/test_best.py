@@ -285,3 +285,17 @@ def test_standard_errors_and_ellipsoid_are_those_of_the_leads(design):
         np.testing.assert_allclose(result.covariance / lead**2, [[1, -1], [-1, 1]], atol=1e-9)
         assert result.in_ellipsoid(result.estimate)
         assert not result.in_ellipsoid(result.estimate + 5 * np.array([lead, -lead]))
+
+
+def test_no_lead_is_further_than_the_measure_ranges():
+    """Of accuracies the belief is on what the systems do not have in common, which ranges further."""
+    pool, labels = two_classes(0, n=60)
+    a = ba.assess(pool, ba.Best(), seed=0)
+    result: Any = a.result()
+    assert result.design_interval.tolist() == [[-1.0, 1.0]] * 3
+    for rope in (-0.1, 1.0, "wide"):
+        with pytest.raises(ba.QuestionError, match="from 0 up to but not including 1"):
+            result.pairs(rope)
+    a.tell(pool.ids, labels)
+    exact: Any = a.result()
+    assert exact.design_interval.tolist() == exact.interval.tolist()
