@@ -143,8 +143,8 @@ class TakesTurns(ABC):
         >>> a.notes
         (Note(id=1, annotator='A1', text='blurred'),)
         """
-        id = self._noted(id)
-        kept = {"ids": [id], "id": id, "annotator": annotator, "text": str(text)}
+        id, who = self._noted(id), None if annotator is None else str(annotator)
+        kept = {"ids": [id], "id": id, "annotator": who, "text": str(text)}
         self._take_turn(lambda: self._write("note", kept))
 
     def rehearse(self) -> None:
