@@ -289,7 +289,7 @@ def test_a_pool_of_bounds_still_asks_means_and_a_journal_of_one_is_not_one_of_th
 
 
 FEW = ba.Pool(predictions=F[:40], scores=U[:40], bounds=FREE)
-SLOW = ("stratified", "poisson")  # campaigns of the others serve another test, too
+SLOW = ("stratified", "poisson", "passive")  # every design is compiled
 STUDY = {"budgets": [8, 40], "repeats": 200, "batch": 8}  # whose designs are compiled once
 
 
@@ -307,6 +307,7 @@ def test_studies_estimate_without_bias_and_sessions_take_the_same_weights(design
     assert (np.diff(study.intervals[design][:, 0]) > 0).all()
 
 
+@pytest.mark.slow
 def test_importance_is_nearer_than_random_items_where_the_spread_is_known():
     labels = (F + 1.5 * U)[:40]
     study = ba.simulate(FEW, labels, ba.Metric(["mae", "mse"]), designs=["passive", "importance"], **STUDY)

@@ -240,7 +240,9 @@ def test_a_compiled_function_of_tables_traces_once_for_all_pools_of_the_same_cla
     np.testing.assert_allclose(got[2], table.squared_norms(table.mean(share[2])), rtol=1e-13)
 
 
-@pytest.mark.parametrize(("n_classes", "form"), [(2, "dense"), (3, "dense"), (3, "sparse")])
+@pytest.mark.parametrize(
+    ("n_classes", "form"), [pytest.param(2, "dense", marks=pytest.mark.slow), (3, "dense"), (3, "sparse")]
+)
 def test_everything_runs_under_strict_promotion(n_classes, form):
     table = table_of_all(n_classes)
     if form == "sparse":
