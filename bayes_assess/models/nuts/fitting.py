@@ -67,7 +67,7 @@ def fit(
     coords: Mapping[str, ArrayLike] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
     progress: bool = False,
-    target_accept: float = 0.8,
+    target_accept: float = 0.9,
     max_tree_depth: int = 10,
     pointwise: bool = True,
     **arguments: object,
