@@ -156,7 +156,7 @@ def test_the_same_seed_gives_the_same_draws_and_another_seed_others():
     draws = []
     for seed in (3, 3, 4):
         with pytest.warns(ConvergenceWarning, match="effective sample size"):  # far too few draws
-            data = fit(tiny, {}, seed=seed, chains=1, warmup=20, draws=50, pointwise=False)
+            data = fit(tiny, {}, seed=seed, chains=1, warmup=100, draws=50, pointwise=False)
         draws.append(posterior_draws(data, "z"))
     np.testing.assert_array_equal(draws[0], draws[1])
     assert not np.isin(draws[0], draws[2]).any()
