@@ -26,6 +26,7 @@ from typing import Any
 from bayes_assess._tools.files import JOURNAL_ID
 from bayes_assess._tools.strict_json import dumps
 from bayes_assess.campaigns.journal_checks import (
+    TABLES,
     UNREADABLE,
     VERSION,
     check_header,
@@ -42,11 +43,9 @@ FORMAT = "bayes_assess journal"
 CHUNK = 1_000  # events that are read at once
 PATIENCE = 30.0  # seconds to wait for another process that is writing
 
-_SCHEMA = """
-CREATE TABLE header (format TEXT NOT NULL, version INTEGER NOT NULL, created TEXT NOT NULL, meta TEXT NOT NULL,
-    checksum INTEGER NOT NULL);
-CREATE TABLE events (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, payload TEXT NOT NULL,
-    checksum INTEGER NOT NULL);
+_SCHEMA = f"""
+{TABLES[0]};
+{TABLES[1]};
 CREATE TRIGGER header_is_final_1 BEFORE UPDATE ON header BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 CREATE TRIGGER header_is_final_2 BEFORE DELETE ON header BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 CREATE TRIGGER events_are_final_1 BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;

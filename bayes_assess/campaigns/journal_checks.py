@@ -16,6 +16,12 @@ from bayes_assess._tools.files import is_journal
 from bayes_assess.errors import JournalError
 
 VERSION = 3  # of journals: of the file, and of what it says; a reader refuses every other one
+TABLES = (
+    """CREATE TABLE header (format TEXT NOT NULL, version INTEGER NOT NULL, created TEXT NOT NULL, meta TEXT NOT NULL,
+    checksum INTEGER NOT NULL)""",
+    """CREATE TABLE events (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, payload TEXT NOT NULL,
+    checksum INTEGER NOT NULL)""",
+)
 UNREADABLE = (TypeError, ValueError, LookupError, AttributeError)  # what values of other types and lengths lead to
 
 
@@ -95,6 +101,7 @@ def read_header(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, A
         ((name, found, created, meta, start),) = connection.execute(
             "SELECT format, version, created, meta, checksum FROM header"
         ).fetchall()
+        tables = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'").fetchall()
         pages, size = (connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
         whole = path.stat().st_size >= pages * size
     finally:
@@ -102,6 +109,8 @@ def read_header(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, A
             connection.execute("ROLLBACK")
     if not whole:
         raise damaged(path, "its end")
+    if not {(table.encode(),) for table in TABLES} <= {*tables}:  # of which SQLite would make what it can
+        raise ValueError("the tables differ")
     if found != VERSION or start != checksum(0, VERSION, name, created, meta):
         raise ValueError("the checksum differs")
     return json.loads(meta), start

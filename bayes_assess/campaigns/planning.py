@@ -195,7 +195,8 @@ def followed(
         n = present.n_told + look
         # Whoever has arrived is looked at once more, as a width that seems small may rise again.
         open_ = np.flatnonzero(~goal.reached(values[:, :-1]).any(1))
-        shrunk = np.sqrt(max(1 / n - 1 / present.n_items, 0) / (1 / max(labels[-1], 1) - 1 / present.n_items))
+        before, after = (max(1 / max(k, 1) - 1 / present.n_items, 0) for k in (labels[-1], n))
+        shrunk = np.sqrt(after / before) if before else 0.0  # 0 of a single item, by 1 / 0 labels
         now = [widths[:, -1] * shrunk, values[:, -1] * (shrunk if is_width else 1)]  # as random labels go on
         campaigns = futures.campaigns(open_, n, goal.level)
         with engine.eager(runs_on_numpy(campaigns.prior)):

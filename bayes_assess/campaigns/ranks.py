@@ -117,7 +117,8 @@ class RankBook:
 
     def hand_out(self, ranks: Int[np.ndarray, " n"]) -> None:
         """Take note of ranks that somebody is to label."""
-        self._taken = np.union1d(self._taken, ranks)
+        new = np.sort(ranks[self.unseen(ranks)])
+        self._taken = np.insert(self._taken, np.searchsorted(self._taken, new), new)
         self.n_asked += len(ranks)
 
     def tell(self, ranks: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
@@ -145,11 +146,11 @@ class RankBook:
 
     def unseen(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether ranks have not been handed out."""
-        return ~np.isin(ranks, self._taken)
+        return ~_held(self._taken, ranks)
 
     def is_skipped(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether ranks were set aside."""
-        return np.isin(ranks, self._skipped)
+        return _held(self._skipped, ranks)
 
     def codes_of(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the codes of the labels of ranks, -1 for those without one."""
@@ -185,8 +186,15 @@ class RankBook:
             # In the order of drawing: sorted, the first ones would be too low.
             _, first = np.unique(tried, return_index=True)
             tried = tried[np.sort(first)]
-            found = np.append(found, tried[~np.isin(tried, np.append(taken, found))])
+            found = np.append(found, tried[~_held(taken, tried) & ~np.isin(tried, found)])
         return found
+
+
+def _held(held: Int[np.ndarray, " m"], ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+    """Tell which ranks are among sorted ones: by bisection, as few are looked for among many."""
+    if not len(held):
+        return np.zeros(len(ranks), bool)
+    return held[np.minimum(np.searchsorted(held, ranks), len(held) - 1)] == ranks
 
 
 def _counts(plan: SamplingPlan, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " k"]:

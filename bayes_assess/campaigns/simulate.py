@@ -100,9 +100,9 @@ def simulate(
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
     >>> labels = [0] * 60 + [1] * 140 + [2] * 100
-    >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
+    >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), prior="uninformative", budgets=[30, 300], repeats=50)
     >>> study.estimates["thompson"].shape
-    (50, 3, 3)
+    (50, 2, 3)
     """
     seed, level = checked_seed(seed), checked_level(level)
     pool.check_in_memory("A simulated campaign needs the labels of all items")

@@ -84,7 +84,7 @@ class Study:
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
     >>> labels = [0] * 60 + [1] * 140 + [2] * 100
-    >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
+    >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), prior="uninformative", budgets=[30, 300], repeats=50)
     >>> study.truth.tolist()
     [0.6, 1.0, 1.0]
     >>> float(study.scores["thompson"]["rmse"][:, -1].max())  # everything is labelled
@@ -165,7 +165,7 @@ class Study:
         >>> import bayes_assess as ba
         >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
         >>> labels = [0] * 60 + [1] * 140 + [2] * 100
-        >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
+        >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), prior="uninformative", budgets=[30, 300], repeats=50)
         >>> study.labels_to("rmse", 1e-12)
         {'random': 300, 'thompson': 300}
         """
@@ -194,7 +194,7 @@ class Study:
         >>> import bayes_assess as ba
         >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
         >>> labels = [0] * 60 + [1] * 140 + [2] * 100
-        >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
+        >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), prior="uninformative", budgets=[30, 300], repeats=50)
         >>> study.labels_each("rmse", 1e-12)["random"][:5].tolist()
         [300.0, 300.0, 300.0, 300.0, 300.0]
         """

@@ -170,7 +170,8 @@ class TakesTurns(ABC):
     def _replay(self, book: Journal) -> None:
         """Bring a fresh session to the state that the journal records; no decision is taken anew."""
         self.journal = book
-        self.catch_up()
+        if not self.catch_up():
+            list(book.events())  # none, or the file is damaged where they were
         self._take_snapshot()
 
     def _take_snapshot(self) -> None:

@@ -42,6 +42,7 @@ class PRCurve:
     real: ClassVar[bool] = False
     made_by: ClassVar[None] = None
     ranking: ClassVar[None] = None
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
 
 def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRCurve:
@@ -148,7 +149,7 @@ class PRCurveTable:
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Every output lies in [0, 1]."""
-        return ((0.0, 1.0),) * self.n_outputs
+        return (PRCurve.range,) * self.n_outputs
 
     @property
     @any_engine

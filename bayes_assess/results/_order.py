@@ -83,8 +83,9 @@ def order_of(question: Metric, evidence: MeasureEvidence) -> Order | None:
 
 
 def widest_difference(evidence: MeasureEvidence) -> float:
-    """Compute the largest difference of a measure that is possible."""
-    return float(np.ptp(cells_table(evidence.cells).ranges[0]))
+    """Compute the largest difference of a measure that is possible, whatever several systems have in common."""
+    one, *_ = combine(evidence.question.measure)
+    return float(min(np.ptp(one.range), np.ptp(cells_table(evidence.cells).ranges[0])))
 
 
 class Ordered(Ranks[EvidenceT_co, SectionT_co]):

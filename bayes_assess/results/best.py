@@ -13,7 +13,6 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.questions import Best
-from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
 from bayes_assess.results._order import Order, widest_difference
@@ -74,8 +73,10 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @property
     def design_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
         """All that is possible: random items are counted for the measures of systems, not for leads."""
-        low, high = cells_table(self.cells).ranges[0]
-        return np.tile([low - high, high - low], (len(self.evidence.design_interval), 1))
+        if self.guarantee == "exact":
+            return self.interval
+        widest = self._order.widest
+        return np.tile([-widest, widest], (len(self.systems), 1))
 
     @property
     def systems(self) -> np.ndarray:
@@ -153,7 +154,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         rope : float, optional
             Half-width of the region in which two systems count as equal; that of the question by default.
         """
-        return self._pairs_table(self.question.rope if rope is None else rope)
+        return super().pairs(self.question.rope if rope is None else rope)
 
     def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
         """Draw the leads with their intervals.

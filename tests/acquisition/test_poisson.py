@@ -43,7 +43,7 @@ def variance(h, size, b):
         return (size[some] * (h[some] / h.max()) ** 2 / b[some]).sum()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(problems(POSITIVE))
 def test_inclusion_probabilities_sum_to_the_budget(problem):
     h, size, budget = problem
@@ -54,7 +54,7 @@ def test_inclusion_probabilities_sum_to_the_budget(problem):
     np.testing.assert_allclose(items, np.repeat(b, size), rtol=1e-9, atol=0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(problems(st.floats(1e-50, 1e50)), st.integers(0, 2**32 - 1))
 def test_no_feasible_inclusion_probabilities_have_less_variance(problem, seed):
     h, size, budget = problem
@@ -135,7 +135,7 @@ def test_bad_budgets_and_deviations_are_refused():
         inclusion_probabilities(np.ones(2), 1, np.ones(3))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=40), st.floats(0.5, 200))
 def test_poisson_sampling_has_less_variance_than_importance_sampling_at_equal_expected_labels(h, n_draws):
     """[SEME] (85): E_poisson <= (1 / M_poisson - 1 / N) M_is E_is while nothing saturates; E_poisson <= E_is always."""
@@ -162,7 +162,7 @@ def test_distinct_draws_are_those_of_simulation():
     assert abs(distinct.mean() - expected_distinct(q, 30, size)) < 4.5 * error  # 7e-6
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(lists_of(POSITIVE).filter(lambda h: max(h) > 0), st.floats(0, 0.999))
 def test_draws_for_distinct_invert_expected_distinct(h, share):
     q = np.array(h) / np.sum(h)

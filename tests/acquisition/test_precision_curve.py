@@ -221,7 +221,7 @@ def test_the_number_of_samples_is_that_of_hoeffdings_bound():
     assert noisy / clean == pytest.approx((1.1 / 0.1 * 0.2) ** 2, rel=0.01)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.sets(st.integers(101, 10**9), min_size=1, max_size=30), st.integers(1, 20_000))
 def test_strata_reach_the_density_of_every_rank_and_then_the_radius_is_that_of_plain_samples(ranks, s):
     ends = np.array(sorted(ranks))

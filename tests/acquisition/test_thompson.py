@@ -72,7 +72,7 @@ rewards_and_availability = st.tuples(
 # -- one arm ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(rewards_and_availability, st.integers(0, 2**31))
 def test_best_arm_is_available_and_none_available_is_better(case, seed):
     reward, available = case
@@ -104,7 +104,7 @@ def test_an_available_arm_without_any_reward_still_goes_before_an_exhausted_one(
 # -- several arms ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(rewards_and_availability, st.integers(0, 2**31), st.data())
 def test_best_arms_are_the_best_distinct_available_ones_and_then_minus_one(case, seed, data):
     reward, available = case

@@ -30,7 +30,7 @@ def by_enumeration(theta, a, b):
 # -- closed form -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(parameter, parameter, probability, probability)
 def test_closed_form_equals_enumerating_both_updates(a, b, theta, weight):
     value = beta_variance_reduction(np.array([theta]), np.array([a]), np.array([b]), np.array([weight]))
@@ -38,7 +38,7 @@ def test_closed_form_equals_enumerating_both_updates(a, b, theta, weight):
     np.testing.assert_array_less(abs(value - weight * expected), 16 * np.finfo(float).eps * weight * size + 1e-300)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(parameter, parameter)
 def test_at_the_posterior_mean_it_is_the_variance_of_the_next_mean(a, b):
     mean = a / (a + b)

@@ -26,7 +26,7 @@ def test_constants_are_replaced_for_the_time_being():
 
 
 def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(study_groups, "LOOKS", (4, 8))
+    monkeypatch.setattr(study_groups, "LOOKS", (2, 4))
     rows = ["--rows", str(tmp_path / "rows.jsonl")]
     for n in ("1", "2", "2"):
         study_groups.main([*rows, "--pools", n])
@@ -35,9 +35,9 @@ def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 3
     assert [line.split(":")[0] for line in lines] == [
+        "package, 2 pools, 2 labels",
         "package, 2 pools, 4 labels",
-        "package, 2 pools, 8 labels",
+        "further apart, 1 pools, 2 labels",
         "further apart, 1 pools, 4 labels",
-        "further apart, 1 pools, 8 labels",
     ]
     assert "+0.000 +- 0.000" in lines[0]

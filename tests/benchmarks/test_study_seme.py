@@ -49,8 +49,9 @@ def test_deviations_of_a_mean_over_items_are_centred(label_sets):
 
 @pytest.mark.parametrize(
     ("method", "looks", "batch"),
-    [("Importance", [20, 80, 300], 1), pytest.param("Poisson", [80], 80, marks=pytest.mark.slow)],
+    [("Importance", [20, 80, 300], 1), ("Poisson", [80], 80)],
 )
+@pytest.mark.slow
 def test_measures_beside_the_one_that_is_sampled_for_do_not_sway_the_design(binary, method, looks, batch):
     """Campaigns for F1 alone draw the same items, and so estimate the same F1."""
     pool = ba.Pool(scores=binary.probability, predictions=binary.predicted.astype(int))

@@ -61,8 +61,19 @@ def chi_square(first, second):
     return 1.0 if found is None else float(found.pvalue)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("prior", ["learned", "uninformative"])
+# Of the learned belief the quick tests have a design that averages and one that draws.
+SOON = [("learned", design) for design in ("thompson", "bayes_ucb")]
+SOON += [("uninformative", design) for design in DESIGNS]
+
+
+@pytest.mark.parametrize(
+    ("prior", "design"),
+    [
+        pytest.param(prior, design, marks=[] if (prior, design) in SOON else [pytest.mark.slow])
+        for prior in ("learned", "uninformative")
+        for design in DESIGNS
+    ],
+)
 def test_a_block_of_one_item_is_chosen_as_the_design_chooses_it(design, prior):
     """Greedy designs average over 64 parts drawn of what learns, and may choose another of cells that all but tie."""
     n, k = 200, len(SIZES)
@@ -79,9 +90,14 @@ def test_a_block_of_one_item_is_chosen_as_the_design_chooses_it(design, prior):
         assert chi_square(asked.sum(0), expected) > 1e-4
 
 
-@pytest.mark.parametrize("prior", ["learned", "uninformative"])
 @pytest.mark.parametrize(
-    "question", [ba.Compare(0, 1, by="prediction"), ba.Compare(by="prediction")], ids=["two", "all"]
+    ("question", "prior"),
+    [
+        pytest.param(ba.Compare(0, 1, by="prediction"), "learned", id="two-learned", marks=pytest.mark.slow),
+        pytest.param(ba.Compare(0, 1, by="prediction"), "uninformative", id="two"),
+        pytest.param(ba.Compare(by="prediction"), "learned", id="all-learned"),
+        pytest.param(ba.Compare(by="prediction"), "uninformative", id="all", marks=pytest.mark.slow),
+    ],
 )
 def test_groups_are_compared_by_the_same_groups(question, prior):
     """Two groups are compared by the normal distribution where the session has the masses: nearly the same choices."""
@@ -209,7 +225,10 @@ def test_futures_go_on_only_as_far_as_they_are_asked_to():
     assert again.labelled.sum(-1).tolist() == [[60]] * 3
 
 
-@pytest.mark.parametrize("question", [*QUESTIONS, ba.Calibration(bins=4), ba.Calibration(bins=3, by="prediction")])
+BY_GROUP = pytest.param(ba.Calibration(bins=3, by="prediction"), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, ba.Calibration(bins=4), BY_GROUP])
 def test_an_eager_session_is_planned_on_numpy_and_plans_do_not_change_it(monkeypatch, question):
     rng = np.random.default_rng(0)
     pool = ba.Pool(predictions=POOL.predictions, confidence=rng.uniform(0.5, 1, POOL.n_items), classes=range(4))

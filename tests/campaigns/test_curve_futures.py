@@ -65,7 +65,7 @@ def test_a_thinned_belief_keeps_its_members_and_some_of_their_particles():
         assert (times <= there).all()
 
 
-@pytest.mark.parametrize(("measure", "classes", "items"), [("f1", 2, N), ("f1_macro", 3, 60)])
+@pytest.mark.parametrize(("measure", "classes", "items"), [("f1", 2, N), ("f1_macro", 3, 40)])
 def test_futures_that_are_labelled_in_full_are_exact(measure, classes, items):
     session = told(measure, classes=classes, items=items)
     futures = futures_of(session)

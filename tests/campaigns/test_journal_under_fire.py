@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="sessions are fo
 @pytest.mark.parametrize(
     "fires",
     [
-        ["killed", "--kills", "8"],
+        ["killed", "--kills", "5"],
         pytest.param(["killed", "--kills", "100"], marks=pytest.mark.slow),
         ["shared", "full", "read_only"],
     ],

@@ -53,7 +53,15 @@ def everything():
     return told_everything(ba.Metric("f1"))
 
 
-@pytest.mark.parametrize("question", OTHERS.values(), ids=OTHERS.keys())
+def others(*slow):
+    """Questions, of which those alike are left to the slow tests."""
+    return pytest.mark.parametrize(
+        "question",
+        [pytest.param(OTHERS[name], id=name, marks=[pytest.mark.slow] if name in slow else []) for name in OTHERS],
+    )
+
+
+@others("groups", "calibration")
 def test_labels_of_everything_answer_exactly(everything, question):
     r = everything.result(question=question)
     assert r.guarantee == "exact"
@@ -65,7 +73,7 @@ def some():
     return session(ba.Metric("f1"), n=30)
 
 
-@pytest.mark.parametrize("question", OTHERS.values(), ids=OTHERS.keys())
+@others("rates", "calibration of sites")
 def test_every_question_has_an_interval_from_the_labels_of_a_measure(some, question):
     r = some.result(question=question)
     low, high = np.moveaxis(np.reshape(r.interval, (-1, 2)), -1, 0)
@@ -100,7 +108,7 @@ def test_labels_of_predicted_classes_answer_measures_and_those_of_sites_do_not()
 def test_the_answer_says_what_the_labels_were_drawn_for_and_comes_back():
     a = session(ba.Metric("f1"), n=30)
     a.skip(a.ask(2).ids)
-    asked = ba.Metric("f1", by="site")
+    asked = ba.GroupAccuracy()
     r = a.result(question=asked)
     assert "These labels were drawn for Metric(f1)" in r.summary()
     assert "is learned from all of them" in r.summary()

@@ -289,11 +289,12 @@ def test_a_pool_of_bounds_still_asks_means_and_a_journal_of_one_is_not_one_of_th
 
 
 FEW = ba.Pool(predictions=F[:40], scores=U[:40], bounds=FREE)
+SLOW = ("stratified", "poisson", "passive")  # every design is compiled
 STUDY = {"budgets": [8, 40], "repeats": 200, "batch": 8}  # whose designs are compiled once
 
 
 @pytest.mark.parametrize(
-    "design", [pytest.param(design, marks=[pytest.mark.slow] * (design == "stratified")) for design in NUMERIC]
+    "design", [pytest.param(design, marks=[pytest.mark.slow] * (design in SLOW)) for design in NUMERIC]
 )
 def test_studies_estimate_without_bias_and_sessions_take_the_same_weights(design):
     study = ba.simulate(FEW, Y[:40], ba.Metric(["mae", "mse"]), designs=[design], **STUDY)
@@ -306,6 +307,7 @@ def test_studies_estimate_without_bias_and_sessions_take_the_same_weights(design
     assert (np.diff(study.intervals[design][:, 0]) > 0).all()
 
 
+@pytest.mark.slow
 def test_importance_is_nearer_than_random_items_where_the_spread_is_known():
     labels = (F + 1.5 * U)[:40]
     study = ba.simulate(FEW, labels, ba.Metric(["mae", "mse"]), designs=["passive", "importance"], **STUDY)

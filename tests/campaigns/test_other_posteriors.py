@@ -198,7 +198,7 @@ def test_weighted_sums_stay_unbiased_whatever_the_draws_say(name):
     Four in a million of such standardised means exceed 4.6; there are ten.
     """
     gaps = []
-    for seed in range(60):
+    for seed in range(36):
         a = session(name, ba.Metric("accuracy"), seed=seed)
         tell(a, a.ask(4))
         for _ in range(2):
@@ -214,7 +214,7 @@ def test_weighted_sums_stay_unbiased_whatever_the_draws_say(name):
 def test_weights_are_the_reciprocals_of_how_often_cells_are_drawn(name):
     """A cell of a share s of the items, of which a draw counts w, is drawn with probability s / w ([NH] eq. 1)."""
     drawn = []
-    for seed in range(250):
+    for seed in range(150):
         a = session(name, ba.Metric("accuracy"), seed=seed)
         queries = a.ask(1, posterior=rates(a.cells.n_cells))
         drawn.append((int(a._items.cells_of(queries.ids)[0]), float(queries.weights[0])))

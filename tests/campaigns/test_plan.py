@@ -77,6 +77,13 @@ def test_a_small_pool_is_labelled_up_at_most():
     assert plan.budgets[-1] == 60
 
 
+@pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.Metric("accuracy"), ba.Rate()])
+def test_the_only_item_is_the_label_that_is_needed(question):
+    plan = ba.plan(ba.Pool(predictions=[0], classes=[0, 1]), question, width=0.1)
+    assert plan.labels == (1, 1, 1)
+    assert plan.paths[:, -1].tolist() == [0.0] * len(plan.paths)
+
+
 def test_before_any_label_the_spread_is_wide_and_the_summary_says_why():
     pool = ba.Pool(predictions=["yes"] * 5000, classes=["yes", "no"])
     plan = ba.plan(pool, ba.GroupAccuracy(), width=0.1, design="random", prior="uninformative")

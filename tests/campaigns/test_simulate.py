@@ -78,7 +78,11 @@ def test_a_study_compiles_no_operation_of_its_start(question, design, caplog, mo
 
 @pytest.mark.parametrize(
     ("question", "design"),
-    [(ba.GroupAccuracy(), "thompson"), pytest.param(ba.Metric("f1"), "poisson", marks=pytest.mark.slow)],
+    [
+        (ba.GroupAccuracy(), "random"),
+        pytest.param(ba.GroupAccuracy(), "thompson", marks=pytest.mark.slow),
+        pytest.param(ba.Metric("f1"), "poisson", marks=pytest.mark.slow),
+    ],
 )
 def test_a_study_compiles_its_campaigns_and_nothing_else(question, design, caplog):
     labels = np.arange(53) % 7 % 2  # of shapes that no other study has
@@ -303,9 +307,8 @@ def test_pools_of_about_as_many_cells_are_compiled_once(design):
 
 
 @slow_by_default
-@pytest.mark.parametrize(
-    "question", [ba.Metric("f1"), pytest.param(ba.Rate(by="site"), marks=pytest.mark.slow)], ids=["f1", "rate by group"]
-)
+@pytest.mark.parametrize("question", [ba.Metric("f1"), ba.Rate(by="site")], ids=["f1", "rate by group"])
+@pytest.mark.slow  # compiled; the quick tests take the steps
 def test_cells_without_items_change_nothing(question, design, monkeypatch):
     scored, labels = pool_of_ranks(1)  # which `test_pools_of_about_as_many_cells_are_compiled_once` compiles with pads
     pool = ba.Pool(scores=scored.scores, groups={"site": np.arange(1_000) % 3})
@@ -319,9 +322,10 @@ def test_cells_without_items_change_nothing(question, design, monkeypatch):
         np.testing.assert_allclose(padded, plain, rtol=1e-6, atol=1e-9)  # sums are rounded in other orders
 
 
-def test_cells_without_items_change_no_step_of_the_default_design():
+@pytest.mark.parametrize("design", [Importance(n_strata=100), VarianceReduction()], ids=["importance", "default"])
+def test_cells_without_items_change_no_step(design):
     pool, labels = pool_of_ranks(1)
-    question, design, found = ba.Metric("f1"), VarianceReduction(), []
+    question, found = ba.Metric("f1"), []
     setting = question.setting(pool, strata=design.strata_of(pool))
     full = question.full_counts(pool, setting.cells, labels, setting.n_outcomes)
     n, padded = len(full), with_empty_cells(setting)
@@ -334,6 +338,9 @@ def test_cells_without_items_change_no_step_of_the_default_design():
             for _ in range(20):
                 campaign = one_label(design, campaign)
             record = design.record(campaign.state)
-            found.append((record.counts[:n], record.share[:, :n], record.strength[:, :n]))
+            if design.name == "importance":
+                found.append((record.value, record.variance))
+            else:
+                found.append((record.counts[:n], record.share[:, :n], record.strength[:, :n]))
     for plain, other in zip(*found, strict=True):
         np.testing.assert_allclose(plain, other, rtol=1e-5, atol=1e-7)  # of 32 bits

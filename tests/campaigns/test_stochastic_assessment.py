@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 import bayes_assess as ba
+from bayes_assess.campaigns import snapshots
 from bayes_assess.designs import Adaptive, Importance, Oasis, Passive
 from bayes_assess.errors import BudgetError, DesignError, LabelError, QuestionError
 
@@ -306,17 +307,18 @@ def test_intervals_hold_at_any_number_of_labels_beyond_full_passes_too(kind, des
         assert abs(error.mean()) <= (4 / np.sqrt(repeats) + 0.1) * error.std()
 
 
-def test_a_long_session_resumes_and_its_labels_are_corrected(tmp_path):
-    pool = ba.Pool(predictions=[0, 1] * 300)
+def test_a_long_session_resumes_and_its_labels_are_corrected(tmp_path, monkeypatch):
+    monkeypatch.setattr(snapshots, "EVERY", 10)
+    pool = ba.Pool(predictions=[0, 1] * 60)
     a = ba.assess(pool, ba.Metric("accuracy"), design="passive", oracle="stochastic", journal=tmp_path / "run.db")
-    for _ in range(300):  # more events than lie between two snapshots of other sessions
+    for _ in range(60):  # more events than lie between two snapshots of other sessions
         queries = a.ask(1, annotator="anna")
         a.tell(queries.ids, [1])
     ids, counts = a.label_counts
     once = ids[counts.sum(1) == 1][:1]
     assert a.correct(once, [0]) == 1
     again = ba.resume(tmp_path / "run.db", pool)
-    assert again.labels_used == 300
+    assert again.labels_used == 60
     assert again.result().interval.tolist() == a.result().interval.tolist()
 
 

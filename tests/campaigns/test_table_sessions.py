@@ -175,15 +175,24 @@ QUESTIONS = [
     (ba.Calibration(5), "thompson"),
     (ba.Compare("north", "south", by="site"), "thompson"),
     (ba.Compare("prediction", "new"), "random"),
-    (ba.Compare("prediction", "new", measure="f1"), "variance_reduction"),
-    (ba.Rate(positive=1, by="site"), "variance_reduction"),
+    (ba.Compare("prediction", "new", measure="f1"), "importance"),
+    (ba.Rate(positive=1), "variance_reduction"),
     (ba.Metric(["f1", "accuracy"]), "variance_reduction"),
     (ba.Metric("brier_score_loss"), "importance"),
     *((ba.Metric("f1"), name) for name in ("adaptive", "oasis", "importance", "stratified", "passive", "poisson")),
 ]
+# The default design's belief of groups, and of two systems, takes its time.
+SLOW = [
+    (ba.Compare("prediction", "new", measure="f1"), "variance_reduction"),
+    (ba.Rate(positive=1, by="site"), "variance_reduction"),
+]
 
 
-@pytest.mark.parametrize(("question", "design"), QUESTIONS, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize(
+    ("question", "design"),
+    [*QUESTIONS, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
+    ids=lambda one: getattr(one, "name", one),
+)
 def test_questions_and_designs_are_asked_and_resumed(tmp_path, question, design):
     path = tmp_path / "run.db"
     a = ba.assess(scanned(), question, design=design, seed=0, journal=path)

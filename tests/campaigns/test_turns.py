@@ -193,3 +193,20 @@ def test_processes_that_ask_and_tell_at_once_share_the_items(tmp_path):
     assert len(handed_out) == len(set(handed_out)) == 2 * 49
     assert a.catch_up() == 2 * 50
     assert a.labels_used == 2 * 49
+
+
+def test_a_journal_whose_last_entry_has_lost_its_number_is_refused(tmp_path):
+    """The greatest number of its entries is 0 then, as that of a journal without any."""
+    pool, path = ba.Pool(predictions=[0, 0, 1, 1]), tmp_path / "run.db"
+    a = ba.assess(pool, ba.GroupAccuracy(), journal=path)
+    a.tell(a.ask(2).ids, [0, 1])
+    a.journal.close()
+    content, refused = path.read_bytes(), 0
+    end = content.index(b"tell20")  # the kind, and when
+    for start in range(end - 16, end):
+        path.write_bytes(content[:start] + bytes(end - start) + content[end:])
+        try:
+            assert ba.resume(path, pool).labels_used == 2
+        except ba.JournalError:
+            refused += 1
+    assert refused

@@ -15,7 +15,7 @@ from bayes_assess.errors import BayesAssessError
 
 pytest.importorskip("sklearn")
 
-REPEATS = 20
+REPEATS = 8
 
 
 @pytest.fixture(scope="module")

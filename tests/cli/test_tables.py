@@ -123,7 +123,13 @@ def test_other_questions_are_asked(tmp_path, words):
     assert "text 1" not in done("ask", run, "-n", 4)
 
 
-@pytest.mark.parametrize("kind", ["files", "table", "one file"])
+# In the quick tests another test asks of the other addresses.
+kinds = pytest.mark.parametrize(
+    "kind", ["table", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("files", "one file"))]
+)
+
+
+@kinds
 def test_labels_are_exported_with_weights(tmp_path, kind):
     source, run = addresses(tmp_path)[kind], tmp_path / "run.db"
     done(
@@ -153,11 +159,11 @@ def test_labels_are_exported_with_weights(tmp_path, kind):
     assert "to .parquet or .csv" in refused("export", run, "-o", tmp_path / "labels.txt")
 
 
-def test_a_precision_curve_is_asked_of_a_table_in_the_order_of_its_scores(tmp_path):
-    for kind, source in addresses(tmp_path).items():
-        run, sheet = tmp_path / f"{kind}.db", tmp_path / f"{kind}.csv"
-        done("start", *source, "--scores", "score", "--question", "precision-curve", "--show", "text", "--out", run)
-        done("ask", run, "-n", 30, "-o", sheet)
-        fill_in(sheet)
-        assert done("tell", run, sheet).startswith("Took 30 labels.")
-        assert "rank" in done("status", run)
+@kinds
+def test_a_precision_curve_is_asked_of_a_table_in_the_order_of_its_scores(tmp_path, kind):
+    source, run, sheet = addresses(tmp_path)[kind], tmp_path / "run.db", tmp_path / "sheet.csv"
+    done("start", *source, "--scores", "score", "--question", "precision-curve", "--show", "text", "--out", run)
+    done("ask", run, "-n", 30, "-o", sheet)
+    fill_in(sheet)
+    assert done("tell", run, sheet).startswith("Took 30 labels.")
+    assert "rank" in done("status", run)

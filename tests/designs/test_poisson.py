@@ -103,13 +103,24 @@ def test_estimates_are_right_in_the_mean_over_rounds(name, batch):
     assert (bias < slack).all(), (bias, slack)
 
 
-def test_intervals_cover_and_batches_beat_random_labels():
-    passive = ba.simulate(POOL, LABELS, F1, designs=["passive"], budgets=[60, 120, 180], repeats=600, batch=60)
-    poisson = poisson_study("f1", 60)
-    assert (poisson.scores["poisson"]["mse"].mean(0) < passive.scores["passive"]["mse"].mean(0)).all()
-    for study in (passive, poisson):
-        for covered in study.coverage.values():
-            assert (covered > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 600)).all()
+def random_study():
+    return ba.simulate(POOL, LABELS, F1, designs=["passive"], budgets=[60, 120, 180], repeats=600, batch=60)
+
+
+@pytest.mark.parametrize(
+    "study",
+    [lambda: poisson_study("f1", 60), pytest.param(random_study, marks=pytest.mark.slow)],
+    ids=["poisson", "random"],
+)
+def test_intervals_cover(study):
+    for covered in study().coverage.values():
+        assert (covered > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 600)).all()
+
+
+@pytest.mark.slow
+def test_batches_beat_random_labels():
+    found, by_chance = poisson_study("f1", 60).scores["poisson"], random_study().scores["passive"]
+    assert (found["mse"].mean(0) < by_chance["mse"].mean(0)).all()
 
 
 def test_asking_alone_moves_no_answer():

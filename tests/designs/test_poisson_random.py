@@ -53,6 +53,7 @@ def test_a_session_asks_for_so_many_on_average_and_once_for_none():
     assert len(np.unique(sizes[:, 0])) > 5
 
 
+@pytest.mark.slow  # `test_horvitz_thompson.py` has the formula in the quick tests
 def test_the_ratio_is_biased_as_the_formula_says():
     n = 20  # few labels have more bias
     study = ba.simulate(POOL, LABELS, F1, designs={"one": RANDOM}, budgets=[n], repeats=1_500, batch=n)

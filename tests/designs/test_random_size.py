@@ -18,7 +18,8 @@ PUBLISHED = {
 both = pytest.mark.parametrize("kind", [Importance, Poisson])
 
 
-@pytest.mark.parametrize("name", PUBLISHED)  # over one round of importance sampling: `test_importance_random.py`
+# Over one round of importance sampling: `test_importance_random.py`.
+@pytest.mark.parametrize("name", ["poisson", pytest.param("importance", marks=pytest.mark.slow)])
 def test_totals_are_unbiased_over_rounds_of_unlike_sizes(name):
     on, states = rounds(1_000, 15, 40, 5, design=PUBLISHED[name])
     totals = totals_and_truth(on, states)
@@ -37,15 +38,19 @@ def test_totals_are_unbiased_over_rounds_of_unlike_sizes(name):
 @pytest.mark.parametrize(
     ("kind", "options"), [(Importance, {"lam": 0.9}), pytest.param(Poisson, {}, marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("safe", [("ratio",), pytest.param(("ratio", "cautious"), marks=pytest.mark.slow)], ids=len)
-def test_intervals_cover_and_the_published_ones_are_the_shortest(kind, options, name, repeats, safe):
-    designs = {interval: kind(n_strata=16, size="random", interval=interval, **options) for interval in (*safe, "beta")}
+@pytest.mark.parametrize(
+    "intervals",
+    [("ratio",), *(pytest.param(some, marks=pytest.mark.slow) for some in (("ratio", "beta"), ("cautious", "beta")))],
+    ids="-".join,
+)
+def test_intervals_cover_and_the_published_ones_are_the_shortest(kind, options, name, repeats, intervals):
+    designs = {interval: kind(n_strata=16, size="random", interval=interval, **options) for interval in intervals}
     study = ba.simulate(POOL, LABELS, ba.Metric(name), designs=designs, budgets=[40, 120], repeats=repeats, batch=40)
-    for interval in safe:
-        assert (study.coverage[interval] > 0.95 - 4 * np.sqrt(0.05 * 0.95 / repeats)).all(), interval
-    width = {interval: np.diff(study.intervals[interval], axis=-1).mean() for interval in designs}
-    assert width["beta"] < min(width[interval] for interval in safe)
-    assert (study.coverage["beta"] > 0.8).all()
+    assert (study.coverage[intervals[0]] > 0.95 - 4 * np.sqrt(0.05 * 0.95 / repeats)).all()
+    if "beta" in intervals:  # every design is compiled
+        width = {interval: np.diff(study.intervals[interval], axis=-1).mean() for interval in designs}
+        assert width["beta"] < width[intervals[0]]
+        assert (study.coverage["beta"] > 0.8).all()
 
 
 @both

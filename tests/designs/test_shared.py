@@ -170,6 +170,13 @@ def test_updating_in_a_batch_equals_updating_one_by_one_in_any_order(design):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+def few_shares(design, state) -> np.ndarray:
+    """First choices under so few keys that compiling would take longer."""
+    with engine.eager():
+        keys = engine.random.split(engine.random.key(5), 50)
+        return np.bincount([int(design.choose(key, state)[0]) for key in keys], minlength=4)
+
+
 def chosen_shares(design, state, n=4000) -> np.ndarray:
     """First choices under many keys."""
     with jax.enable_x64(True):
@@ -199,21 +206,27 @@ def test_epsilon_greedy_leaves_the_best_group_to_others_with_probability_epsilon
     assert stats.chisquare(counts, counts.sum() * np.array([0.1, 0.7, 0.1, 0.1])).pvalue > 1e-4
 
 
+BETAS = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
+
+
+@pytest.fixture(scope="module")
+def least():
+    """How often each of four independent Beta variables is the least, by quadrature."""
+    theta = np.linspace(0, 1, 200_001)[1:-1]
+    pdf, sf = (law(theta[:, None], *BETAS) for law in (stats.beta.pdf, stats.beta.sf))
+    return np.trapezoid(pdf * np.stack([np.delete(sf, g, 1).prod(1) for g in range(4)], 1), theta, axis=0)
+
+
 @pytest.mark.parametrize("grid", [True, False])
-def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, monkeypatch):
+def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, least, monkeypatch):
     if not grid:
         monkeypatch.setattr("bayes_assess.designs.bandits._GRID_MAX_CELLS", 0)
-    a, b = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
     design, cells = ARMS["thompson"](), ba.LeastAccurate().cells(POOL, seed=0)
     with engine.eager():
-        state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+        state = design.init(cells, ba.BetaBernoulli(*BETAS), LowAccuracy())
     assert isinstance(state.memory, tuple) != grid
-    theta = np.linspace(0, 1, 200_001)[1:-1]
-    pdf, sf = stats.beta.pdf(theta[:, None], a, b), stats.beta.sf(theta[:, None], a, b)
-    others = np.stack([np.delete(sf, g, 1).prod(1) for g in range(4)], 1)
-    law = np.trapezoid(pdf * others, theta, axis=0)
     counts = chosen_shares(design, state)
-    assert stats.chisquare(counts, counts.sum() * law / law.sum()).pvalue > 1e-4
+    assert stats.chisquare(counts, counts.sum() * least / least.sum()).pvalue > 1e-4
 
 
 def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
@@ -221,7 +234,7 @@ def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
     design, cells = ARMS["bayes_ucb"](), ba.LeastAccurate().cells(POOL, seed=0)
     with engine.eager():
         state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
-    assert chosen_shares(design, state, 50).argmax() == stats.beta.ppf(0.025, a, b).argmin()
+    assert few_shares(design, state).argmax() == stats.beta.ppf(0.025, a, b).argmin()
 
 
 @pytest.mark.parametrize(
@@ -250,7 +263,7 @@ def test_bayes_ucb_plays_the_group_with_the_greatest_upper_quantile_of_a_reward(
         rewards = np.stack([rng.dirichlet(alpha, 20_000) @ costs for alpha, costs in rows], axis=1)
     best, second = np.sort(np.quantile(rewards, 0.975, axis=0))[[-1, -2]]
     assert best > 1.1 * second  # 400 draws tell them apart
-    assert chosen_shares(ARMS["bayes_ucb"](), state, 50).argmax() == np.quantile(rewards, 0.975, axis=0).argmax()
+    assert few_shares(ARMS["bayes_ucb"](), state).argmax() == np.quantile(rewards, 0.975, axis=0).argmax()
 
 
 def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_any_twice():

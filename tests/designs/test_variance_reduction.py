@@ -25,7 +25,7 @@ SCORES = RNG.beta(0.3, 3.0, 600)
 LABELS = (RNG.random(600) < SCORES).astype(int)
 POOL = ba.Pool(scores=np.stack([1 - SCORES, SCORES], axis=1))
 SMALL = VarianceReduction(n_strata=12)
-FEW = 150  # items of a pool that is labelled as a whole
+FEW = 90  # items of a pool that is labelled as a whole
 FEW_POOL = ba.Pool(scores=POOL.scores[:FEW])
 
 
@@ -51,7 +51,7 @@ def test_it_is_the_default_for_measures_of_predictions_and_labels():
 
 def test_the_answer_is_exact_once_everything_is_labelled():
     for question in (ba.Metric("f1"), ba.Metric(["precision", "recall"]), ba.Metric("accuracy")):
-        a = told(FEW, question, FEW_POOL, LABELS[:FEW], batch=50)
+        a = told(FEW, question, FEW_POOL, LABELS[:FEW], batch=30)
         result = a.result()
         truth = np.atleast_1d(question.truth(FEW_POOL, LABELS[:FEW]))
         np.testing.assert_allclose(np.atleast_1d(result.estimate), truth, rtol=0, atol=1e-12)
@@ -100,7 +100,7 @@ def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
 
 
 def test_a_journal_brings_back_the_same_state(tmp_path):
-    kept, a = told(50, journal=tmp_path / "run.db"), told(50)
+    kept, a = told(30, journal=tmp_path / "run.db"), told(30)
     kept.ask(10), a.ask(10)
     kept.journal.close()
     b = ba.resume(tmp_path / "run.db", POOL)
@@ -396,7 +396,7 @@ def test_intervals_cover_on_pools_that_follow_no_member_of_the_belief():
 
 def test_a_curve_is_exact_once_everything_is_labelled():
     question = ba.PRCurve([0.05, 0.2, 0.5])
-    a = told(FEW, question, FEW_POOL, LABELS[:FEW], batch=50)
+    a = told(FEW, question, FEW_POOL, LABELS[:FEW], batch=30)
     result, truth = a.result(), question.truth(FEW_POOL, LABELS[:FEW])
     np.testing.assert_allclose(result.estimate, truth, atol=1e-12)
     np.testing.assert_allclose(result.interval, np.stack([truth, truth], 1), atol=1e-12)

@@ -49,7 +49,7 @@ def check_equal_tailed(n, a, b, level, *, lost=1e-9):
 # -- Beta ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(parameter, parameter, level)
 def test_a_beta_interval_leaves_half_of_the_rest_on_either_side(a, b, level):
     lower, upper = beta_interval(a, b, level)
@@ -69,7 +69,7 @@ def test_a_beta_interval_has_the_shape_of_its_parameters():
 # -- beta-binomial, summed -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.integers(1, 60), parameter, parameter, level)
 def test_small_counts_equal_brute_force(n, a, b, level):
     check_equal_tailed(n, a, b, level)
@@ -177,7 +177,7 @@ def test_a_certain_accuracy_leaves_binomial_counts():
 # -- never without width ---------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(
     st.integers(1, 10**9),
     st.floats(np.log(1e-6), np.log(1e9)).map(np.exp),
@@ -209,7 +209,7 @@ def test_a_pool_interval_counts_labelled_items_as_they_are():
     np.testing.assert_allclose(ends, (r + one_interval(n - labelled, a, b, 0.9)) / n, rtol=1e-15)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.integers(1, 10**6), st.data())
 def test_everything_labelled_is_exact_and_without_width(n, data):
     r = data.draw(st.integers(0, n))
@@ -217,7 +217,7 @@ def test_everything_labelled_is_exact_and_without_width(n, data):
     assert pool_mean(r, n, n, 0.123) == r / n
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.data(), level)
 def test_pool_intervals_lie_between_what_is_possible_and_hold_the_mean_of_a_wide_law(data, level):
     n = data.draw(st.integers(1, 5000))
@@ -230,7 +230,7 @@ def test_pool_intervals_lie_between_what_is_possible_and_hold_the_mean_of_a_wide
         assert lower - 1e-12 <= mean <= upper + 1e-12
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.integers(0, 3000), parameter, parameter)
 def test_a_higher_level_never_gives_a_narrower_interval(n, a, b):
     ends = np.array([pool_interval(3, 5, 5 + n, a, b, level) for level in LEVELS])

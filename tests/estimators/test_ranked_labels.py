@@ -16,7 +16,7 @@ from bayes_assess.estimators.ranked_labels import RankedLabels, debiased_interva
 from published import hoeffding_radius
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_counts_are_those_of_the_strata(seed):
     rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def test_a_stratum_without_labels_may_be_all_positive_or_all_negative():
     np.testing.assert_allclose([p[1] - radius[1], p[1] + radius[1]], [0.1, 0.9])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.floats(0, 1), st.floats(0, 0.45), st.floats(0, 1), st.floats(0, 1))
 def test_debiased_intervals_hold_whatever_the_error_rates(p, eta, a, b):
     missed, wrong = a * eta, b * eta

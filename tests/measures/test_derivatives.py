@@ -40,11 +40,12 @@ def tables():
                     continue
                 if table.parts:
                     kind = next(iter(options), "plain")
-                    marks = [] if (kind == "plain" and name not in seen) or name in SEVERAL else pytest.mark.slow
+                    soon = (kind == "plain" and name not in seen) or (name in SEVERAL and n_classes == 2)
+                    marks = [] if soon else pytest.mark.slow
                     seen.add(name)
                     yield pytest.param(table, id=f"{name}-{n_classes}-{kind}", marks=marks)
                     if len(table.outputs) == 2 and len(table.parts[0].starts) == 2 and table.parts[0].averaged == 1:
-                        marks = [] if name in SEVERAL else pytest.mark.slow
+                        marks = [] if name in SEVERAL and n_classes == 2 else pytest.mark.slow
                         yield pytest.param(
                             difference_table(table, 0, 1), id=f"{name}-{n_classes}-difference", marks=marks
                         )

@@ -19,8 +19,14 @@ def quantile():
     compiled = jax.jit(beta_quantile)
 
     def call(*arguments):
+        """Compiled for eight elements and for the grid; others are added up to there, as none depends on another."""
+        given = np.broadcast_arrays(*arguments)
+        size = given[0].size
+        spare = (8 if size <= 8 else len(P) * len(GRID) ** 2) - size
+        padded = [np.pad(column.ravel(), (0, spare), mode="edge") for column in given]
         with jax.enable_x64(True):
-            return np.asarray(compiled(*map(jnp.float64, arguments)))
+            found = np.asarray(compiled(*map(jnp.float64, padded)))
+        return found[:size].reshape(given[0].shape)
 
     return call
 

@@ -106,12 +106,12 @@ def test_swapping_the_parameters_mirrors_the_law(draw):
 
 def test_unequal_elements_of_one_call_each_have_their_own_law(draw):
     # In one array, so that elements that are served at different rounds do not mix.
-    a = np.tile([p[0] for p in PARAMETERS], 10_000)
-    b = np.tile([p[1] for p in PARAMETERS], 10_000)
+    n = 4_000
+    a, b = (np.tile(column, n) for column in zip(*PARAMETERS, strict=True))
     with jax.enable_x64(True):
         x = np.asarray(draw(jax.random.key(5), jnp.asarray(a), jnp.asarray(b)))
     for i, (a_i, b_i) in enumerate(PARAMETERS):
-        assert distance(x[i :: len(PARAMETERS)], stats.beta(a_i, b_i).cdf) < bound(10_000)
+        assert distance(x[i :: len(PARAMETERS)], stats.beta(a_i, b_i).cdf) < bound(n)
 
 
 @pytest.mark.slow
@@ -125,7 +125,7 @@ def test_every_shape_is_served(shape):
     assert len(np.unique(x)) == x.size
 
 
-@pytest.mark.parametrize("n", [1, 65])
+@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.slow), 65])
 def test_small_calls_have_the_law_too(n):
     # One call per key, as a design makes it.
     with jax.enable_x64(True):
@@ -294,5 +294,6 @@ def test_a_planted_fault_is_caught(monkeypatch, fault):
     assert worst_distance() > 1
 
 
+@pytest.mark.slow  # as `test_draws_have_the_beta_law` in the quick tests
 def test_without_a_planted_fault_the_same_check_passes():
     assert worst_distance() < 1

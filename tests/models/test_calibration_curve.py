@@ -384,7 +384,9 @@ def test_a_belief_starts_with_parameters_for_every_group():
     assert start(0, VERDICTS, many, 8).particles.place.shape == (2, 8, EFFECTS + 9)
 
 
-@pytest.mark.parametrize(("table", "which"), [("positives", 1), ("positives", 3), ("agreement", 4)])
+@pytest.mark.parametrize(
+    ("table", "which"), [("positives", 1), pytest.param("positives", 3, marks=pytest.mark.slow), ("agreement", 4)]
+)
 def test_the_program_is_the_prior_the_rates_and_the_likelihood(table, which):
     _, coordinates = made()
     cells, events = campaign()
@@ -452,7 +454,7 @@ def test_evidence_of_the_members_equals_that_of_draws_from_the_prior():
     found = np.exp([np.asarray(state.particles.log_evidence, np.float64) for state in runs(8)])
     rng = np.random.default_rng(5)
     for i, name in enumerate(POSITIVES.names):
-        share, nu = reference_rates(rng.normal(size=(60_000, DIMENSION)), POSITIVES[i], coordinates)
+        share, nu = reference_rates(rng.normal(size=(30_000, DIMENSION)), POSITIVES[i], coordinates)
         seen = n > 0
         exact = np.exp(exact_log_likelihood(share[:, seen], nu[:, seen], k[seen], n[seen]))
         error = np.hypot(exact.std() / np.sqrt(len(exact)), found[:, i].std(ddof=1) / np.sqrt(N_RUNS))
@@ -674,8 +676,15 @@ def finite(state):
     return all(np.isfinite(part).all() for part in (*parts, *weights)) and 0 < shares.min() and shares.max() < 1
 
 
-@pytest.mark.parametrize("labels", ["none", "events", "no events", "both", "all but one"])
-@pytest.mark.parametrize("name", odd_pools())
+# In the quick tests all labels of two pools, and one kind of labels of the others.
+ODD = [(name, labels) for name in odd_pools() for labels in ("none", "events", "no events", "both", "all but one")]
+SOON = "both", "zeros and others", "no scores"
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [pytest.param(*case, marks=[] if {*case} & {*SOON} else [pytest.mark.slow]) for case in ODD],
+)
 def test_odd_pools_and_labels_give_numbers(name, labels, learn):
     setting = metric_setting(odd_pools()[name])
     size = np.asarray(setting.cells.sizes)

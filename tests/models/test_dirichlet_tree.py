@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -228,18 +230,23 @@ def logits_of(tree, joint):
     return np.concatenate(parts)
 
 
+@partial(jax.jit, static_argnums=1)
+@jax.value_and_grad
+def _loss(logits, tree, prior, n, u, less):
+    return -naive_log_posterior(tree, prior, n, u, logits, less)
+
+
 @pytest.mark.parametrize(
     ("tree", "n_classes", "point"),
-    [pytest.param(PAIR, 2, "mean", marks=pytest.mark.slow), (PAIR, 2, "mode"), (TRIPLE, 3, "mean")],
+    [(PAIR, 2, "mean"), (PAIR, 2, "mode"), pytest.param(TRIPLE, 3, "mean", marks=pytest.mark.slow)],
 )
 def test_the_solution_is_a_stationary_point_that_scipy_cannot_improve(tree, n_classes, point):
     prior, (n, u) = a_prior(tree, n_classes), some_counts(tree, n_classes)
     found = fit_latent(prior, n, u, point=point)
+    given = prior, jnp.asarray(n), jnp.asarray(u)
 
-    @jax.jit
-    @jax.value_and_grad
     def loss(logits):
-        return -naive_log_posterior(tree, prior, jnp.asarray(n), jnp.asarray(u), logits, float(point == "mode"))
+        return _loss(logits, tree, *given, float(point == "mode"))
 
     here = logits_of(tree, found.joint)
     value, gradient = loss(here)

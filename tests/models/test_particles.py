@@ -92,7 +92,9 @@ def test_particles_are_due_below_half_of_their_number(n_even, due):
 # -- resampling -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "n"), [(256, 256), (7, 50), (1280, 128), (5, 1), (1, 4)])
+@pytest.mark.parametrize(
+    ("size", "n"), [pytest.param(256, 256, marks=pytest.mark.slow), (7, 50), (1280, 128), (5, 1), (1, 4)]
+)
 def test_every_particle_is_drawn_as_often_as_expected_rounded_up_or_down(size, n):
     rng = np.random.default_rng(size)
     log_weight = np.float32(rng.normal(0, 2, size) - 1e3)
@@ -302,7 +304,8 @@ def moved_by_groups(key, place, parts, apart=True):
     return after
 
 
-@pytest.mark.parametrize("apart", [True, False])
+# Groups that are apart are followed by few particles in the quick tests.
+@pytest.mark.parametrize("apart", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
     rng = np.random.default_rng(11)
     x, y, group = labels_of_groups(rng)

@@ -77,7 +77,9 @@ def rank_of_the_truth(rng, posterior_of) -> float:
     ("posterior_of", "right"),
     [
         (lambda prior, counts: prior.update_counts(counts), True),
-        (lambda prior, counts: prior.update_counts(counts[:, [1, 0, 2]]), False),  # missed for found
+        pytest.param(  # missed for found
+            lambda prior, counts: prior.update_counts(counts[:, [1, 0, 2]]), False, marks=pytest.mark.slow
+        ),
         (lambda prior, counts: prior.update_counts(np.add(counts, [0, 0, 300])), False),  # few positive items left
     ],
     ids=["as it is", "missed for found", "hardly any left"],

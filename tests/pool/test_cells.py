@@ -14,7 +14,7 @@ from bayes_assess.pool.source import ArraySource, ItemSource, random_order
 codes = st.lists(st.integers(0, 6), min_size=1, max_size=120)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(codes, st.integers(0, 2**64))
 def test_cells_hold_every_item_exactly_once_in_its_own_cell(groups, seed):
     pool = ba.Pool(predictions=groups, classes=range(7))
@@ -110,7 +110,7 @@ def test_ties_of_the_sorting_keys_are_broken_by_all_random_bits(monkeypatch):
     assert order.tolist() == [3, 1, 2, 0]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(codes, st.data())
 def test_the_mean_score_is_that_of_the_items_and_of_the_pool_where_there_are_none(groups, data):
     confidence = np.array(data.draw(st.lists(st.floats(0, 1), min_size=len(groups), max_size=len(groups))))
@@ -154,7 +154,7 @@ def test_a_seed_is_a_non_negative_integer(seed):
         ba.cells(ba.Pool(predictions=[0, 1]), seed=seed)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(codes, st.data())
 def test_label_counts_are_a_cross_table(groups, data):
     outcomes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(groups), max_size=len(groups))))
@@ -202,7 +202,7 @@ def test_the_fingerprint_of_a_source_tells_which_items_are_in_which_cell():
     assert prints[0] != prints[1] == prints[3]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(codes, st.data())
 def test_splitting_a_cell_keeps_the_others_and_the_order_within_both_parts(groups, data):
     confidence = np.linspace(0, 1, len(groups)) ** 2

@@ -35,24 +35,40 @@ def scanned(engine, folder, frame=FRAME, **columns):
     return ba.scan_pool(table(engine, frame, folder), **(columns or COLUMNS))
 
 
-@pytest.mark.parametrize("engine", ENGINES[1:])
-def test_kinds_first_items_and_fingerprint_are_those_of_duckdb(tmp_path, engine):
-    for columns in (COLUMNS, {"id": "id", "scores": ["cat", "dog"]}, {"predictions": "old", "confidence": "score"}):
-        one, other = (scanned(name, tmp_path, **columns) for name in ("DuckDB", engine))
-        assert one.fingerprint() == other.fingerprint()
-        np.testing.assert_array_equal(one.multiplicity, other.multiplicity)
-        firsts = []
-        for pool in (one, other):
-            source = ba.cells(pool, seed=4).source
-            firsts.append(source.ids_of(source.take(np.repeat([0, 1], 50), np.tile(np.arange(50), 2))).tolist())
-        assert firsts[0] == firsts[1]
+def on_engines(engines, values, quick):
+    """Values on engines: on Spark, whose queries take seconds, and in sessions most are left to the slow tests."""
+    pairs = [(engine, value) for engine in engines for value in values]
+    return [pytest.param(*pair, marks=[] if pair in quick else [pytest.mark.slow]) for pair in pairs]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("question", [ba.GroupAccuracy(by="site"), ba.Metric("f1")], ids=["groups", "f1"])
+KINDS = {
+    "groups": COLUMNS,
+    "classes": {"id": "id", "scores": ["cat", "dog"]},
+    "confidence": {"predictions": "old", "confidence": "score"},
+}
+QUICK_KINDS = [("Spark", "groups"), *((engine, kind) for engine in ("Polars", "Ibis") for kind in KINDS)]
+
+
+@pytest.mark.parametrize(("engine", "kind"), on_engines(ENGINES[1:], KINDS, QUICK_KINDS))
+def test_kinds_first_items_and_fingerprint_are_those_of_duckdb(tmp_path, engine, kind):
+    one, other = (scanned(name, tmp_path, **KINDS[kind]) for name in ("DuckDB", engine))
+    assert one.fingerprint() == other.fingerprint()
+    np.testing.assert_array_equal(one.multiplicity, other.multiplicity)
+    firsts = []
+    for pool in (one, other):
+        source = ba.cells(pool, seed=4).source
+        firsts.append(source.ids_of(source.take(np.repeat([0, 1], 50), np.tile(np.arange(50), 2))).tolist())
+    assert firsts[0] == firsts[1]
+
+
+QUESTIONS = {"f1": ba.Metric("f1"), "groups": ba.GroupAccuracy(by="site")}
+QUICK_SESSIONS = [("Spark", "f1"), ("Ibis", "f1"), ("DuckDB", "f1"), ("Polars", "groups")]
+
+
+@pytest.mark.parametrize(("engine", "question"), on_engines(ENGINES, QUESTIONS, QUICK_SESSIONS))
 def test_a_session_goes_on_where_another_engine_left_it(tmp_path, engine, question):
     path = tmp_path / "run.db"
-    a = ba.assess(scanned("DuckDB", tmp_path), question, seed=1, journal=path)
+    a = ba.assess(scanned("DuckDB", tmp_path), QUESTIONS[question], seed=1, journal=path)
     queries = a.ask(15)
     a.tell(queries.ids, [TRUTH[name] for name in queries.ids.tolist()])
     b = ba.resume(path, scanned(engine, tmp_path))
@@ -104,19 +120,21 @@ def test_ranks_are_in_the_order_of_the_scores_and_the_same_on_every_engine(tmp_p
     np.testing.assert_array_equal(score, SCORE[[ROW[name] for name in other.tolist()]])
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"score": [0.1, float("nan"), 0.2]}, "The score of item 8 in column 'score' is NaN"),
-        ({"score": [0.1, None, 0.2]}, "The score of item 8 in column 'score' is NaN or missing"),
-        ({"score": [0.1, 0.5, 3.5]}, "The score of item 9 in column 'score' is 3.5; probabilities lie in"),
-        ({"site": ["n", None, "s"]}, "The value of 'site' of item 8 is missing"),
-        ({"id": [7, 9, 9]}, "Ids must be unique, but 9 is the id of 2 rows"),
-        ({"id": [7, None, 9]}, "The id of a row of"),
-    ],
-)
-@pytest.mark.parametrize("engine", ENGINES[2:])
-def test_the_first_offending_row_is_named(tmp_path, engine, change, said):
+OFFENDING = {
+    "score nan": ({"score": [0.1, float("nan"), 0.2]}, "The score of item 8 in column 'score' is NaN"),
+    "score missing": ({"score": [0.1, None, 0.2]}, "The score of item 8 in column 'score' is NaN or missing"),
+    "score great": ({"score": [0.1, 0.5, 3.5]}, "The score of item 9 in column 'score' is 3.5; probabilities lie in"),
+    "site missing": ({"site": ["n", None, "s"]}, "The value of 'site' of item 8 is missing"),
+    "id twice": ({"id": [7, 9, 9]}, "Ids must be unique, but 9 is the id of 2 rows"),
+    "id missing": ({"id": [7, None, 9]}, "The id of a row of"),
+}
+QUICK_OFFENDING = [("Spark", "score nan"), ("Spark", "score missing"), ("Spark", "id twice")]
+QUICK_OFFENDING += [("Ibis", offence) for offence in OFFENDING]
+
+
+@pytest.mark.parametrize(("engine", "offence"), on_engines(ENGINES[2:], OFFENDING, QUICK_OFFENDING))
+def test_the_first_offending_row_is_named(tmp_path, engine, offence):
+    change, said = OFFENDING[offence]
     frame = pl.DataFrame({"id": [7, 8, 9], "score": [0.1, 0.2, 0.3], "site": ["n", "n", "s"]} | change)
     with pytest.raises(ba.PoolError, match=re.escape(said)):
         scanned(engine, tmp_path, frame, id="id", scores="score", groups=["site"])

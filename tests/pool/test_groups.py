@@ -137,7 +137,7 @@ def test_empty_bins_of_equal_width_are_kept():
     assert ba.partition(pool_of([1.0]), ba.ScoreBins(4)).n_groups == 4
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(units, st.integers(1, 40))
 def test_bins_of_equal_width_cover_every_item_once(confidence, n_bins):
     groups = ba.partition(pool_of(confidence), ba.ScoreBins(n_bins))
@@ -157,7 +157,7 @@ def test_bins_of_equal_weight_hold_equal_numbers_where_nothing_ties():
     assert groups.note is None
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.one_of(units, st.lists(st.sampled_from([0.0, 0.5, 0.75, 1.0]), min_size=1, max_size=200)), st.integers(1, 40))
 def test_bins_of_equal_weight_cover_every_item_once_and_are_never_empty(confidence, n_bins):
     groups = ba.partition(pool_of(confidence), ba.ScoreBins(n_bins, "weight"))

@@ -60,7 +60,10 @@ def test_margins_tell_more_than_predictions_alone(question):
     assert by_rank.mean() < alone.mean() + 2 * np.hypot(by_rank.std(), alone.std()) / np.sqrt(30)
 
 
-@pytest.mark.parametrize("question", [ba.Metric("f1"), ba.Metric("accuracy"), ba.Rate()], ids=lambda one: one.name)
+ACCURACY = pytest.param(ba.Metric("accuracy"), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("question", [ba.Metric("f1"), ACCURACY, ba.Rate()], ids=lambda one: one.name)
 def test_full_labels_are_exact(question):
     assert labelled(FEW, question, 150, seed=3).result().guarantee == "exact"
 

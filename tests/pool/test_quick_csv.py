@@ -49,7 +49,7 @@ rows = st.lists(st.tuples(names, names, numbers, names, names), min_size=1, max_
 
 
 @given(rows=rows, delimiter=st.sampled_from(",;\t"), quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_both_ways_of_reading_agree(rows, delimiter, quoting, tmp_path_factory):
     path, stream = tmp_path_factory.mktemp("csv") / "pool.csv", io.StringIO(newline="")
     writer = csv.writer(stream, delimiter=delimiter, quoting=quoting)

@@ -31,7 +31,7 @@ def order_of(one):
 # -- ranks ------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=50, derandomize=True)
 @given(items, st.booleans())
 @example([(0.0, True), (-0.0, True), (0.0, False)], True)
 def test_fractions_are_middle_ranks_of_the_score_then_the_prediction(pairs, announced):
@@ -69,7 +69,7 @@ def test_items_that_tie_over_a_wide_range_of_ranks_are_known():
 # -- strata -----------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
+@settings(deadline=None, max_examples=50, derandomize=True)
 @given(items, st.booleans(), st.integers(1, 40))
 def test_strata_are_ranges_of_ranks_in_order_and_none_is_empty(pairs, announced, n_strata):
     one = ranked(pairs, announced)
@@ -83,7 +83,7 @@ def test_strata_are_ranges_of_ranks_in_order_and_none_is_empty(pairs, announced,
     assert (np.diff(codes[by_place])[tied] == 0).all()
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=50, derandomize=True)
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=60),
     st.lists(st.floats(1e-3, 1e3), min_size=13, max_size=13),

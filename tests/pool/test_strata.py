@@ -130,7 +130,7 @@ def _beside(i, code, held, n_strata):
     return code if new in held or not 0 <= new < n_strata else new
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 10_000), min_size=2, max_size=60, unique=True), st.integers(1, 20), st.integers(1, 50))
 @example([0, 1, 2, 3, 4, 5, 6, 7, 8, 10_000], 4, 8)
 def test_csf_is_that_of_slow_steps(values, n_strata, n_fine):
@@ -208,7 +208,7 @@ def test_a_tied_score_takes_nothing_from_its_fine_bin():
     assert strata.codes[500] == 6  # five and the tied one lie below the middle, five above
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200), st.integers(1, 20))
 def test_equal_weights_differ_by_no_more_than_ties_make_them(values, n_strata):
     strata = cut(values, n_strata, "weight")
@@ -218,7 +218,7 @@ def test_equal_weights_differ_by_no_more_than_ties_make_them(values, n_strata):
         assert sizes(strata).max() <= share + 2 * counts.max()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.integers(1, 300), st.integers(1, 40))
 def test_equal_weights_are_equal_to_one_item_where_nothing_ties(n_items, n_strata):
     found = sizes(cut(np.random.default_rng(0).permutation(n_items), n_strata, "weight"))

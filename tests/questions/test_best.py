@@ -95,9 +95,9 @@ def two_classes(seed: int, n: int = 2_000) -> tuple[ba.Pool, np.ndarray]:
     ],
 )
 def test_intervals_of_leads_cover(made, design):
-    """One campaign on each of 20 pools; the leads of a pool are held or missed together, at worst."""
+    """One campaign on each of 12 pools; the leads of a pool are held or missed together, at worst."""
     held = []
-    for seed in range(20):
+    for seed in range(12):
         pool, label = made(seed)
         a = ba.assess(pool, ba.Best(), design=design, seed=seed)
         queries = a.ask(80)
@@ -208,7 +208,7 @@ def test_plans_follow_the_probability_of_the_verdict():
     a.tell(queries.ids, label[queries.ids].astype(int))
     result, wished = a.result(), 0.99
     assert result.probability == result.probability_good.max() < wished
-    plan = a.plan(probability=wished)
+    plan = a.plan(probability=wished, futures=6)
     assert plan.kind == "probability"
     assert not plan.widest  # there is one verdict
     np.testing.assert_allclose(plan.paths[:, 0], result.probability)
@@ -285,3 +285,17 @@ def test_standard_errors_and_ellipsoid_are_those_of_the_leads(design):
         np.testing.assert_allclose(result.covariance / lead**2, [[1, -1], [-1, 1]], atol=1e-9)
         assert result.in_ellipsoid(result.estimate)
         assert not result.in_ellipsoid(result.estimate + 5 * np.array([lead, -lead]))
+
+
+def test_no_lead_is_further_than_the_measure_ranges():
+    """Of accuracies the belief is on what the systems do not have in common, which ranges further."""
+    pool, labels = two_classes(0, n=60)
+    a = ba.assess(pool, ba.Best(), seed=0)
+    result: Any = a.result()
+    assert result.design_interval.tolist() == [[-1.0, 1.0]] * 3
+    for rope in (-0.1, 1.0, "wide"):
+        with pytest.raises(ba.QuestionError, match="from 0 up to but not including 1"):
+            result.pairs(rope)
+    a.tell(pool.ids, labels)
+    exact: Any = a.result()
+    assert exact.design_interval.tolist() == exact.interval.tolist()

@@ -17,7 +17,7 @@ NAMES = list(QUESTIONS)
 COUNTED = [name for name, question in QUESTIONS.items() if not isinstance(question, ba.Metric)]  # by counts alone
 # Each compiles its campaigns. Other questions on accuracies, calibration, costs or recalls have the same beliefs.
 LONG = ("calibration_by", "least_calibrated")  # to compute
-QUICK_STUDIES = ("least_accurate", "calibration", "confusion", "two_systems", "recall", "all_pairs")
+QUICK_STUDIES = ("least_accurate", "calibration", "confusion", "two_systems")
 SURE = ba.Pool(scores=np.eye(4)[POOL.predictions], groups=POOL.groups, systems=dict(POOL.systems))
 
 

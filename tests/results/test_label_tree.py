@@ -24,6 +24,13 @@ def told(n: int, **options):
     return a
 
 
+@pytest.fixture(scope="module")
+def forty():
+    """A session of 40 labels, and its answer for ArviZ."""
+    a = told(40)
+    return a, a.result().to_arviz()
+
+
 def labels_by_block(a) -> np.ndarray:
     ids, labels = a.labelled
     block = np.asarray(a.cells.measure.block)[a.cells.source.cells_of(ids)]
@@ -32,9 +39,8 @@ def labels_by_block(a) -> np.ndarray:
     return table
 
 
-def test_draws_have_named_axes_and_the_labels_of_their_blocks():
-    a = told(40)
-    data = a.result().to_arviz()
+def test_draws_have_named_axes_and_the_labels_of_their_blocks(forty):
+    a, data = forty
     drawn = data["posterior"]
     assert {name: site.dims[2:] for name, site in drawn.data_vars.items()} == {
         "theta": ("true_label",),
@@ -46,11 +52,10 @@ def test_draws_have_named_axes_and_the_labels_of_their_blocks():
     np.testing.assert_array_equal(data["observed_data"]["labels"].values, labels_by_block(a))
 
 
-def test_draws_are_those_of_the_tree_that_learned_the_labels():
-    a = told(40)
+def test_draws_are_those_of_the_tree_that_learned_the_labels(forty):
+    a, data = forty
     prior = Adaptive(n_strata=5).oracle_prior(a._start)
     table = labels_by_block(a)
-    data = a.result().to_arviz()
     for group, tree in (("prior", prior), ("posterior", prior.update(table))):
         theta, psi = (data[group][name].values.reshape(4000, *data[group][name].shape[2:]) for name in ("theta", "psi"))
         joint = theta[:, :, None] * psi
@@ -62,11 +67,11 @@ def test_draws_are_those_of_the_tree_that_learned_the_labels():
 
 
 def test_draws_are_the_same_for_the_same_labels_and_summarised_without_a_word():
-    first, again = (told(20).result().to_arviz()["posterior"]["probability"].values for _ in range(2))
-    np.testing.assert_array_equal(first, again)
+    first, again = (told(20).result().to_arviz() for _ in range(2))
+    np.testing.assert_array_equal(*(data["posterior"]["probability"].values for data in (first, again)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        table = import_arviz().summary(told(20).result().to_arviz())
+        table = import_arviz().summary(first)
     assert "theta[cat]" in table.index
 
 

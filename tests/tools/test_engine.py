@@ -18,7 +18,7 @@ from bayes_assess._tools.engine import random, xp
 words = st.integers(0, 2**32 - 1)
 
 
-@settings(deadline=None)  # the first call compiles
+@settings(deadline=None, max_examples=30)  # the first call compiles
 @given(words, words, words)
 def test_random_bits_are_those_of_jax(first, second, data):
     key = jax.random.wrap_key_data(np.array([first, second], np.uint32))

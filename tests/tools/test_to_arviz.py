@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib import get_configdir
 
 from bayes_assess._tools.to_arviz import import_arviz, to_arviz
 from bayes_assess.errors import OutputError
@@ -122,7 +123,8 @@ def test_nothing_is_printed_and_no_warning_raised_on_the_first_import(tmp_path):
         "import sys, numpy as np; import bayes_assess._tools.to_arviz as b; assert 'arviz' not in sys.modules;"
         "b.to_arviz({'theta': np.zeros((9, 2))}); assert 'arviz' in sys.modules"
     )
-    environment = {"XDG_CACHE_HOME": str(tmp_path), "MPLCONFIGDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    # Matplotlib keeps its list of fonts, which takes it seconds to make.
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "MPLCONFIGDIR": get_configdir(), "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-W", "error::FutureWarning", "-c", code], env=environment, capture_output=True, text=True
     )

@@ -78,7 +78,7 @@ def test_what_was_written_is_read_whatever_wrote_it(folder, ids, delimiter, enco
     assert texts.tolist() == found.tolist()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=8, unique=True), st.integers(0, 7), st.data())
 def test_ids_that_spreadsheets_change_are_never_taken_for_others(numbers, width, data):
     ids = [f"{number:0{width}}" for number in numbers]
@@ -111,7 +111,7 @@ def test_an_id_that_could_be_several_is_refused():
     assert third.found == 0  # just as it is
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.sampled_from(CLASSES), st.data())
 def test_names_are_known_in_any_case_and_with_any_spaces(name, data):
     letters = [data.draw(st.sampled_from([letter.lower(), letter.upper()])) for letter in name]
