@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_assess._tools.arrays import objects, show
+from bayes_assess._tools.arrays import objects, show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.annotators import Told, annotator_names
@@ -197,7 +197,7 @@ class Adjudication(Campaign):
         """Learn the first labels of items, and keep further ones beside them."""
         space = self.pool.label_space
         told_ids, told_labels = space.labelled_only(ids, labels)
-        n = len(np.atleast_1d(np.asarray(ids)))
+        n = len(np.atleast_1d(values_of(ids)))
         names = annotator_names(annotator, n, self.pool.show)
         kept, _ = space.labelled_only(np.arange(n), labels)
         if not len(told_ids):

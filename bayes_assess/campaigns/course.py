@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -94,6 +94,9 @@ class Course(Labelling[Pool, Question, ItemBook]):
         [[1, 1], [0, 0]]
         """
         return np.asarray(self._state.counts)
+
+    def _noted(self, id: Hashable) -> Hashable:
+        return self._names_of(self._find([id])).tolist()[0]
 
     def _find(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         return self.pool.positions(ids)

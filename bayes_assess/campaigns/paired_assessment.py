@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -99,10 +99,6 @@ class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessmen
                 f"for at most {self.n_remaining:,}."
             )
         return self._choose(int(n) // 2, None, annotator)
-
-    def note(self, id: Hashable, text: str, *, annotator: str | None = None) -> None:
-        """Keep a note on the pair of an item, see `Assessment.note`."""
-        super().note(self._names_of(self._find([id]))[0], text, annotator=annotator)
 
     def labelled_with(self, ids: ArrayLike) -> np.ndarray:
         """Return the ids of both halves of the pairs of these items, (n, 2)."""

@@ -130,6 +130,11 @@ class TakesTurns(ABC):
         annotator : str, optional
             Who wrote it.
 
+        Raises
+        ------
+        UnknownIdError
+            If the pool has no such item; of ranked lists nobody looks.
+
         Examples
         --------
         >>> import bayes_assess as ba
@@ -138,7 +143,8 @@ class TakesTurns(ABC):
         >>> a.notes
         (Note(id=1, annotator='A1', text='blurred'),)
         """
-        kept = {"ids": [id], "id": id, "annotator": annotator, "text": str(text)}
+        id, who = self._noted(id), None if annotator is None else str(annotator)
+        kept = {"ids": [id], "id": id, "annotator": who, "text": str(text)}
         self._take_turn(lambda: self._write("note", kept))
 
     def rehearse(self) -> None:
@@ -173,6 +179,10 @@ class TakesTurns(ABC):
         if not self.catch_up():
             list(book.events())  # none, or the file is damaged where they were
         self._take_snapshot()
+
+    def _noted(self, id: Hashable) -> Hashable:
+        """Return what the journal calls an item on which there is a note."""
+        return id
 
     def _take_snapshot(self) -> None:
         """Keep where the events have led now and then, so that whoever follows them later starts from there."""

@@ -217,6 +217,8 @@ def _without_blanks(unknown: np.ndarray, index: IdIndex) -> np.ndarray:
 
 def _find_one(value: object, index: IdIndex | None, n_items: int) -> int:
     """Look up one id of a mixed list, -1 where it has no clean conversion."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return -1
     single = np.asarray([value])
     numeric = index is None or index.ids.dtype.kind in "iu"
     usable = _as_integers(single) if numeric else _as_text(single, index)

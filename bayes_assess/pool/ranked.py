@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,7 +81,7 @@ class RankedList:
         names = check_classes(self.classes)
         if len(names) != 2:
             raise PoolError(f"A ranked list takes two classes, the negative first; found {listing(names)}.")
-        shown = MappingProxyType(check_show(self.show, n_items))
+        shown = check_show(self.show, n_items)
         values = {"n_items": n_items, "scores": scores, "ids": ids, "classes": names, "show": shown}
         for name, value in {**values, "label_space": LabelSpace(names, declared=True)}.items():
             object.__setattr__(self, name, frozen(value) if isinstance(value, np.ndarray) else value)

@@ -169,6 +169,7 @@ class Desk:
             labels: list[Hashable] = [None] * len(unit.ids)
             for side, answer in zip(unit.order, answers, strict=True):
                 labels[side] = self.kind.label(answer)
+            note = _checked_note(note)
             self._tell(seat, unit, labels)
             self._note(seat, unit, note)
             seat.gave(Given(unit, answers))
@@ -178,6 +179,7 @@ class Desk:
         """Set a unit aside that nobody can label, and say what comes next."""
         with self.lock:
             seat, unit = self._found(person, key)
+            note = _checked_note(note)
             told = self._history.told_by(unit.ids[0])
             if (seat.name or UNNAMED) in told:
                 raise LabelError("A label that was told can be changed, not taken back; choose another one.")
@@ -363,8 +365,13 @@ class Desk:
             self.session.tell(ids, labels, **who)
 
     def _note(self, seat: Seat, unit: Unit, note: str) -> None:
-        text = str(note).strip()
-        if len(text) > _LONGEST_NOTE:
-            raise LabelError(f"A note has at most {_LONGEST_NOTE:,} characters; found {len(text):,}.")
-        if text:
-            self.session.note(unit.ids[0], text, annotator=seat.name)
+        if note:
+            self.session.note(unit.ids[0], note, annotator=seat.name)
+
+
+def _checked_note(note: str) -> str:
+    """Return a note without blanks at its ends, or raise LabelError if it is too long."""
+    text = str(note).strip()
+    if len(text) > _LONGEST_NOTE:
+        raise LabelError(f"A note has at most {_LONGEST_NOTE:,} characters; found {len(text):,}.")
+    return text

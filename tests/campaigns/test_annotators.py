@@ -279,6 +279,15 @@ def test_journals_keep_for_whom_items_were_asked_and_what_people_noted(tmp_path)
     assert again.events[0].payload["annotator"] == "A1"
 
 
+@pytest.mark.parametrize("nobody", [99, "x", None, [1], float("nan"), ("a",)])
+def test_a_note_on_no_item_is_refused_and_the_journal_can_still_be_followed(tmp_path, nobody):
+    a = session(tmp_path / "run.db")
+    with pytest.raises(ba.UnknownIdError):
+        a.note(nobody, "odd")
+    a.note("a", "odd")
+    assert ba.resume(tmp_path / "run.db", POOL).notes == a.notes
+
+
 def test_ranked_lists_take_notes_on_any_item_and_no_corrections_by_annotators(tmp_path):
     a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5), journal=tmp_path / "run.db")
     ids = a.ask(2).ids

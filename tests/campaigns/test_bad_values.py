@@ -101,3 +101,21 @@ def test_options_that_are_no_numbers_or_names_are_refused_in_a_sentence(ask, sai
 
 def started(question, **options):
     return ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.9], classes=["a", "b"]), question, **options)
+
+
+@pytest.mark.parametrize("own", [None, list("abcdefgh")])
+@pytest.mark.parametrize(
+    "ids", [[[0], 1], [1, [0, 1]], [[1], [0, 1]], [0, np.array([0, 1])], ["a", ("a", "b")], [[[0]], []]]
+)
+def test_lists_among_ids_are_the_ids_of_no_item(own, ids):
+    a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 4, ids=own), ba.GroupAccuracy())
+    for attempt in (
+        lambda: a.tell(ids, ["cat", "dog"]),
+        lambda: a.tell(ids, ["cat", "dog"], annotator="A1"),
+        lambda: a.correct(ids, ["cat", "dog"]),
+        lambda: a.skip(ids),
+        lambda: a.release(ids),
+    ):
+        with pytest.raises(ba.UnknownIdError):
+            attempt()
+    assert not a.events

@@ -42,3 +42,12 @@ def test_copies_know_what_the_belief_is_about(how):
     result = a.result()
     assert re.search(r"random labels? found .* errors?\.", result.summary())
     assert COPIES[how](result).summary() == result.summary()
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_copies_of_what_is_known_of_a_ranked_list_say_the_same(how):
+    ranked = ba.RankedList(500, show={"text": ["a text"] * 500})
+    a = ba.assess(ranked, ba.PrecisionCurve(p_min=0.5))
+    ids = a.ask(LABELLED).ids
+    a.tell(ids, ids % 2)
+    assert COPIES[how](a.result()).summary() == a.result().summary()

@@ -84,6 +84,16 @@ def test_a_skipped_item_is_set_aside_and_may_be_labelled_after_all(tmp_path):
     assert not session.n_skipped
 
 
+@pytest.mark.parametrize("act", ["answer", "skip"])
+def test_with_a_note_that_is_too_long_nothing_is_taken(tmp_path, act):
+    session, desk = begun(tmp_path)
+    key = keys(desk.opened("anna", "anna"))[0]
+    before = session.events
+    with pytest.raises(LabelError, match="at most 2,000 characters; found 2,001"):
+        getattr(desk, act)("anna", key, *([[0]] if act == "answer" else []), note="x" * 2001)
+    assert session.events == before
+
+
 def test_a_label_is_not_taken_back_by_skipping(tmp_path):
     _, desk = begun(tmp_path)
     key = keys(desk.opened("anna", "anna"))[0]
