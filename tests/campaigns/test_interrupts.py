@@ -122,7 +122,7 @@ def same(one, other) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("every", [37, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_is_interrupted_is_done_again_and_the_journal_resumes(kind, every, tmp_path, monkeypatch):
     monkeypatch.setattr(journal_module, "PATIENCE", 0.2)  # a lock that is left behind shows soon
     path = tmp_path / "run.db"
