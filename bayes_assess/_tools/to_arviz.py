@@ -94,11 +94,11 @@ def to_arviz(
     for group, variables in drawn.items():
         if variables:
             groups[group] = _with_chains(group, variables, chains)
-            check_shapes(group, groups[group], names, labels, leading=2)
+            check_shapes(group, {name: array.shape[2:] for name, array in groups[group].items()}, names, labels)
     for group, variables in data.items():
         if variables:
             groups[group] = {variable: np.asarray(values) for variable, values in variables.items()}
-            check_shapes(group, groups[group], names, labels, leading=0)
+            check_shapes(group, {name: array.shape for name, array in groups[group].items()}, names, labels)
     if "posterior" not in groups:
         raise OutputError("An ArviZ object needs at least one variable in the posterior; found none.")
 
@@ -155,17 +155,14 @@ def _with_chains(group: str, variables: Arrays, chains: bool) -> dict[str, np.nd
 
 def check_shapes(
     group: str,
-    arrays: Mapping[str, np.ndarray],
+    shapes: Mapping[str, tuple[int, ...]],
     dims: Mapping[str, list[str]],
     coords: Mapping[str, np.ndarray],
-    *,
-    leading: int,
 ) -> None:
-    """Hold every variable against its dimensions; `leading` axes (chains, draws) have fixed names."""
-    for variable, array in arrays.items():
+    """Hold every variable's shape against its dimensions; axes of chains and draws are left out."""
+    for variable, lengths in shapes.items():
         if variable not in dims:
             continue
-        lengths = array.shape[leading:]
         # The log likelihood of a variable is one number per event: trailing axes of the event may be gone.
         fits = len(lengths) <= len(dims[variable]) if group == "log_likelihood" else len(lengths) == len(dims[variable])
         if not fits:

@@ -142,8 +142,8 @@ def test_wrong_options_and_missing_folders_are_sentences(tmp_path, monkeypatch, 
     assert "invalid choice: 'everything'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(  # "scores" and "pairs" compile a dozen programs
-    "part", ["accuracy", "reliability", *(pytest.param(part, marks=pytest.mark.slow) for part in ("scores", "pairs"))]
+@pytest.mark.parametrize(  # the others compile up to a dozen programs
+    "part", ["reliability", *(pytest.param(part, marks=pytest.mark.slow) for part in ("accuracy", "scores", "pairs"))]
 )
 def test_a_run_goes_on_where_it_stopped_and_reports(folder, tmp_path, part, capsys):
     rows, out = tmp_path / "rows.jsonl", tmp_path / "aba.md"

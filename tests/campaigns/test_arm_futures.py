@@ -203,7 +203,7 @@ def test_blocks_need_as_many_labels_as_single_ones(design, n):
     question = ba.GroupAccuracy()
     session = told(question, design=design, prior="uninformative", n=30)
     goal = Goal.checked(question, session.cells, 0.22, None, "widest", 0.95)
-    looks = np.unique(np.geomspace(40, 300, 16).astype(int))
+    looks = np.unique(np.geomspace(40, 300, 10).astype(int))
     needed = []
     for kind, options in ((ArmFutures, {}), (SessionFutures, {"one_by_one": True})):
         futures, values = futures_of(session, n, kind, **options), []

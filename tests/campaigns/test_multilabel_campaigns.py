@@ -39,7 +39,8 @@ def study_of(kind: str) -> ba.Study:
     return STUDIES[kind]
 
 
-@pytest.mark.parametrize("kind", ["good", "shuffled"])
+# Each kind of pool is a study of its own.
+@pytest.mark.parametrize("kind", [pytest.param("good", marks=pytest.mark.slow), "shuffled"])
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_mean_losses_are_unbiased_at_whole_batches_and_in_part(kind, design):
     """Means over campaigns agree with the truth within 3.5 standard errors."""
@@ -49,7 +50,9 @@ def test_mean_losses_are_unbiased_at_whole_batches_and_in_part(kind, design):
     assert (np.abs(values.mean(0) - study.truth[1:3]) < 3.5 * error).all()
 
 
-@pytest.mark.parametrize("kind", ["good", "shuffled", "right"])
+@pytest.mark.parametrize(
+    "kind", ["shuffled", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("good", "right"))]
+)
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_intervals_hold_the_truth_as_often_as_they_promise(kind, design):
     """At least 0.95 less 3.5 standard errors of a share of the campaigns, and no less than 0.93 on average."""

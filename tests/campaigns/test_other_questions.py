@@ -77,6 +77,20 @@ def test_labels_of_everything_answer_exactly():
         np.testing.assert_allclose(r.estimate, question.truth(POOL, LABELS), atol=1e-9)
 
 
+def test_labels_drawn_for_groups_teach_measures_and_groups_of_others():
+    """All items but one have labels, so that the answer is known but for that one."""
+    rng = np.random.default_rng(3)
+    scores, labels = rng.random(60), rng.integers(0, 2, 60)
+    pool = ba.Pool(scores=scores, groups={"third": np.arange(60) % 3})
+    a = ba.assess(pool, ba.LeastAccurate(), design="thompson")  # whose groups follow from the scores
+    a.tell(pool.ids[1:], labels[1:])
+    for question in (ba.Metric(["accuracy", "f1"]), ba.GroupAccuracy(by="third")):
+        possible = [question.truth(pool, np.append(first, labels[1:])) for first in (0, 1)]
+        ends = a.result(question=question).interval
+        assert (np.min(possible, axis=0) - 1e-12 <= ends[:, 0]).all()
+        assert (ends[:, 1] <= np.max(possible, axis=0) + 1e-12).all()
+
+
 def test_confusions_and_costs_follow_the_accuracies_of_parts():
     a = session(ba.LeastAccurate(by="site"), n=240)
     matrix = a.result(question=ba.ConfusionMatrix())

@@ -20,7 +20,7 @@ from bayes_assess.errors import InferenceError, OutputError
 from bayes_assess.models.beta_bernoulli import BetaBernoulli, program, statistics
 from bayes_assess.models.nuts.convergence import diagnose
 from bayes_assess.models.nuts.fitting import ConvergenceWarning, fit
-from bayes_assess.models.nuts.program_sites import trace_sites, without_observations
+from bayes_assess.models.nuts.program_sites import trace_sites, what_is_not_finite, without_observations
 from bayes_assess.models.posterior_draws import posterior_draws
 
 GROUPS = np.repeat([0, 1, 2], [30, 12, 4])
@@ -156,7 +156,7 @@ def test_the_same_seed_gives_the_same_draws_and_another_seed_others():
     draws = []
     for seed in (3, 3, 4):
         with pytest.warns(ConvergenceWarning, match="effective sample size"):  # far too few draws
-            data = fit(tiny, {}, seed=seed, chains=1, warmup=20, draws=50, pointwise=False)
+            data = fit(tiny, {}, seed=seed, chains=1, warmup=100, draws=50, pointwise=False)
         draws.append(posterior_draws(data, "z"))
     np.testing.assert_array_equal(draws[0], draws[1])
     assert not np.isin(draws[0], draws[2]).any()
@@ -176,7 +176,7 @@ def test_an_observed_argument_is_none_where_the_program_takes_none():
     for model, left_out in ((simple, True), (walk, False)):
         simulator = without_observations(model, data, trace_sites(partial(model, **data), key), key)
         assert isinstance(simulator, partial) == left_out  # otherwise a handler around the program
-        assert not any(site["is_observed"] for site in trace_sites(simulator, key).values())
+        assert not trace_sites(simulator, key).observations
 
 
 # -- draws feed the acquisitions ---------------------------------------------------------------------------------------
@@ -299,6 +299,48 @@ def clash(y):
 def test_programs_and_data_that_do_not_fit_are_named(arguments, message):
     with pytest.raises(InferenceError, match=message):
         fit(*arguments)
+
+
+def impossible(y):
+    numpyro.sample("y", dist.Exponential(numpyro.sample("rate", dist.HalfNormal(1))).expand([3]), obs=y)
+
+
+def negative_scale(y):
+    numpyro.sample("y", dist.Normal(0, -numpyro.sample("scale", dist.HalfNormal(1))).expand([3]), obs=y)
+
+
+def without_gradient(y):
+    mean = numpyro.sample("mean", dist.Normal(0, 1))
+    numpyro.factor("penalty", -jnp.sqrt(0 * mean))
+    numpyro.sample("y", dist.Normal(mean, 1).expand([3]), obs=y)
+
+
+@pytest.mark.parametrize(
+    ("model", "what"),
+    [
+        (impossible, "the log density of 'y' is -inf"),
+        (negative_scale, "Normal distribution got invalid scale parameter"),
+        (without_gradient, "the gradient is not"),
+    ],
+)
+def test_what_is_not_finite_is_named(model, what):
+    assert what_is_not_finite(partial(model, y=-np.ones(3)), jax.random.key(0)) == what
+
+
+@pytest.mark.parametrize("progress", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_program_without_a_start_is_refused(progress):
+    options = {"warmup": 4, "draws": 4, "chains": 1, "max_tree_depth": 1, "progress": progress}
+    with pytest.raises(InferenceError, match=r"no start at which .* are finite: the gradient is not"):
+        fit(without_gradient, {"y": np.zeros(3)}, **options)
+
+
+@pytest.mark.parametrize("value", [lambda mean: 1.0 if mean > 0 else -1.0, np.exp, float, int])
+def test_a_program_that_needs_values_of_sites_is_refused(value):
+    def model(y=None):
+        numpyro.sample("y", dist.Normal(value(numpyro.sample("mean", dist.Normal(0, 1))), 1).expand([3]), obs=y)
+
+    with pytest.raises(InferenceError, match="needs the value of a site"):
+        fit(model, {"y": np.zeros(3)})
 
 
 @pytest.mark.parametrize(

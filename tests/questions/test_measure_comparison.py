@@ -109,7 +109,11 @@ def test_effects_of_systems_prefer_none_and_differ_alike_between_any_two(others)
     ("question", "expected"),
     [
         (SYSTEMS, f1(slice(FEW)) - f1(slice(FEW), SECOND)),
-        (SITES, f1(np.flatnonzero(SITE[:FEW] == "x")) - f1(np.flatnonzero(SITE[:FEW] == "y"))),
+        pytest.param(
+            SITES,
+            f1(np.flatnonzero(SITE[:FEW] == "x")) - f1(np.flatnonzero(SITE[:FEW] == "y")),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_with_all_labels_the_verdict_is_exact(question, expected):

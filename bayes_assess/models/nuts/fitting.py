@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpyro
@@ -21,7 +21,7 @@ from bayes_assess._tools.axes import x64
 from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.progress import progress as shown
-from bayes_assess._tools.shapes import Array, ArrayLike
+from bayes_assess._tools.shapes import Array, ArrayLike, Key
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import InferenceError
 from bayes_assess.models.nuts.convergence import findings
@@ -32,8 +32,12 @@ from bayes_assess.models.nuts.program_sites import (
     name_axes,
     observed_data,
     trace_sites,
+    what_is_not_finite,
     without_observations,
 )
+
+if TYPE_CHECKING:
+    from numpyro.infer.hmc import HMCState
 
 Draws = dict[str, np.ndarray]
 
@@ -63,7 +67,7 @@ def fit(
     coords: Mapping[str, ArrayLike] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
     progress: bool = False,
-    target_accept: float = 0.8,
+    target_accept: float = 0.9,
     max_tree_depth: int = 10,
     pointwise: bool = True,
     **arguments: object,
@@ -113,7 +117,7 @@ def fit(
     ------
     InferenceError
         If the program or the data cannot be used: names that do not fit, NaN or impossible observations, no latent
-        site or a discrete one, outcomes whose shape is not that of the data.
+        site or a discrete one, outcomes whose shape is not that of the data, a density that is finite nowhere.
     OutputError
         If `coords` or `dims` have other sizes than the sites.
 
@@ -210,6 +214,49 @@ def _run(
     check_latent(trace)
     simulator = without_observations(program, arguments, trace, key_trace) if settings.pointwise and observed else None
 
+    sample = partial(_sample, model, settings)
+    # A start and the adaptation are some dozens of operations, each compiled by itself unless all are together; a
+    # progress bar is drawn between the steps.
+    try:
+        posterior, statistics, moving = (sample if settings.progress else jax.jit(sample))(key_chains)
+    except RuntimeError as error:  # by which NumPyro says the same, unless it is being compiled
+        if "valid initial parameters" not in str(error):
+            raise
+        raise _no_start(model, key_trace) from error
+    if not moving:
+        raise _no_start(model, key_trace)
+    groups = {"posterior": posterior, "sample_stats": statistics, "observed_data": observed}
+
+    try:
+        # Without observations to be drawn afresh, the program itself draws its latent sites from the prior.
+        prior = Predictive(simulator or model, num_samples=settings.draws, return_sites=list(axes))
+        drawn = {name: values[None] for name, values in jax.jit(prior)(key_prior).items()}
+    except NotImplementedError:  # an improper prior has no draws
+        drawn = {}
+    groups["prior"] = {name: values for name, values in drawn.items() if name in posterior}
+    if simulator is not None:
+        latent = {name: values for name, values in posterior.items() if trace.sites[name].kind == "sample"}
+        groups["prior_predictive"] = {name: values for name, values in drawn.items() if name in observed}
+        predictive = Predictive(simulator, latent, return_sites=list(observed), batch_ndims=2)
+        groups["posterior_predictive"] = jax.jit(predictive)(key_predictive)
+        log_probability = jax.jit(partial(log_likelihood, model, batch_ndims=2))(latent)
+        groups["log_likelihood"] = {name: log_probability[name] for name in observed}
+    return _Run(jax.tree.map(np.asarray, groups), axes, labels)
+
+
+def _sample(
+    model: Callable[[], object], settings: _Settings, key: Key[jax.Array, ""]
+) -> tuple[dict[str, Array], dict[str, Array], Array]:
+    """Run all chains.
+
+    Returns
+    -------
+    posterior : mapping of str to (chains, draws, ...) floats
+    statistics : mapping of str to (chains, draws)
+        Of the sampler, by ArviZ's names.
+    moving : bool
+        Whether all chains found a start at which log density and gradient are finite; others never leave theirs.
+    """
     kernel = NUTS(model, target_accept_prob=settings.target_accept, max_tree_depth=settings.max_tree_depth)
     mcmc = MCMC(
         kernel,
@@ -219,35 +266,22 @@ def _run(
         chain_method="vectorized",
         progress_bar=settings.progress,
     )
-    mcmc.run(key_chains, extra_fields=tuple(_STATISTICS))
-    posterior = mcmc.get_samples(group_by_chain=True)
-    groups = {"posterior": posterior, "sample_stats": _statistics(mcmc), "observed_data": observed}
-
-    try:
-        # Without observations to be drawn afresh, the program itself draws its latent sites from the prior.
-        prior = Predictive(simulator or model, num_samples=settings.draws, parallel=True, return_sites=list(axes))
-        drawn = {name: values[None] for name, values in jax.jit(prior)(key_prior).items()}
-    except NotImplementedError:  # an improper prior has no draws
-        drawn = {}
-    groups["prior"] = {name: values for name, values in drawn.items() if name in posterior}
-    if simulator is not None:
-        latent = {name: values for name, values in posterior.items() if trace[name]["type"] == "sample"}
-        groups["prior_predictive"] = {name: values for name, values in drawn.items() if name in observed}
-        predictive = Predictive(simulator, latent, return_sites=list(observed), batch_ndims=2, parallel=True)
-        groups["posterior_predictive"] = jax.jit(predictive)(key_predictive)
-        log_probability = jax.jit(partial(log_likelihood, model, batch_ndims=2, parallel=True))(latent)
-        groups["log_likelihood"] = {name: log_probability[name] for name in observed}
-    return _Run(jax.tree.map(np.asarray, groups), axes, labels)
-
-
-def _statistics(mcmc: MCMC) -> dict[str, Array]:
-    """Sampler statistics by ArviZ's names, each (chains, draws)."""
+    mcmc.run(key, extra_fields=tuple(_STATISTICS))
     fields = mcmc.get_extra_fields(group_by_chain=True)
     statistics = {name: fields[field] for field, name in _STATISTICS.items()}
     statistics["lp"] = -statistics["lp"]
     # A tree of depth d has at most 2^d - 1 steps.
     statistics["tree_depth"] = jnp.floor(jnp.log2(statistics["n_steps"])).astype(int) + 1
-    return statistics
+    last = cast("HMCState", mcmc.last_state)
+    moving = jnp.array([jnp.isfinite(values).all() for values in (last.potential_energy, *last.z_grad.values())]).all()
+    return mcmc.get_samples(group_by_chain=True), statistics, moving
+
+
+def _no_start(model: Callable[[], object], key: Key[jax.Array, ""]) -> InferenceError:
+    return InferenceError(
+        "NUTS found no start at which the program's log density and its gradient are finite: "
+        f"{what_is_not_finite(model, key)}."
+    )
 
 
 def _trouble(run: _Run, settings: _Settings) -> str:

@@ -6,21 +6,67 @@ They are found by running the program once with the data, before any time is spe
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpyro import handlers
 from numpyro.infer import init_to_uniform
+from numpyro.primitives import CondIndepStackFrame
 
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import ArrayLike, Key
 from bayes_assess._tools.to_arviz import check_shapes
 from bayes_assess.errors import InferenceError
 
-Site = Mapping[str, Any]  # of NumPyro
-Trace = Mapping[str, Site]
+
+@dataclass(frozen=True)
+class Site:
+    """What is known of a site of a program before anything is sampled.
+
+    Attributes
+    ----------
+    kind : str
+        ``"sample"``, ``"deterministic"`` or another of NumPyro's.
+    shape : tuple of int
+        Of its value.
+    is_observed : bool
+        Whether it has data; a `numpyro.factor` is an observed site of size 0, and none here.
+    is_latent, is_discrete : bool
+        Whether it is to be sampled, and whether its values are discrete.
+    event_axes : int
+        How many of the last axes belong to one event.
+    plates : tuple of frames
+        Of NumPyro: every plate's name, size and axis.
+    given : object
+        What the program passed to ``obs=``.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    is_observed: bool
+    is_latent: bool
+    is_discrete: bool
+    event_axes: int
+    plates: tuple[CondIndepStackFrame, ...]
+    given: object
+
+
+class Observation(NamedTuple):
+    """Data of a site, and which of them it can give."""
+
+    value: np.ndarray
+    possible: np.ndarray
+
+
+class Trace(NamedTuple):
+    """Sites of a program by name, and the data of those that are observed."""
+
+    sites: Mapping[str, Site]
+    observations: Mapping[str, Observation]
 
 
 def joined_data(
@@ -94,11 +140,27 @@ def _is_structure(value: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
-    """Run the program once and return its sites by name."""
-    # Improper priors cannot be drawn from, so latent sites get values as NUTS starts from.
-    started = handlers.substitute(handlers.seed(model, key), substitute_fn=init_to_uniform)
+    """Run the program once, compiled as a whole, and return its sites.
+
+    Raises
+    ------
+    InferenceError
+        If a plate has no item, or the program cannot be compiled.
+    """
+    run, sites = started(model, key), {}
+
+    def observe() -> dict[str, Observation]:
+        observations = {}
+        for name, found in run.get_trace().items():
+            sites[name] = _site(found)
+            if sites[name].is_observed:
+                # Continuous supports may depend on latent sites; discrete ones are fixed in programs that NUTS samples.
+                possible = found["fn"].support(found["value"]) if sites[name].is_discrete else np.array(True)
+                observations[name] = Observation(found["value"], possible)
+        return observations
+
     try:
-        return handlers.trace(started).get_trace()
+        observations = jax.jit(observe)()
     except AssertionError as error:
         if "size of plate" not in str(error):
             raise
@@ -106,44 +168,82 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
             "A plate of the program has no item. Before any label the posterior is the prior, which beliefs draw from "
             "by `sample`; fit the program to one label or more."
         ) from None
+    except jax.errors.JAXTypeError as error:
+        check_discrete({name: _site(found) for name, found in run.trace.items()})  # may be what the value is needed of
+        raise InferenceError(
+            "The program needs the value of a site where it is compiled, as `if theta > 0:` or `np.log(theta)` would; "
+            "functions of JAX, such as `jnp.where` and `jnp.log`, do not."
+        ) from error
+    return Trace(sites, jax.tree.map(np.asarray, observations))
 
 
-def _is_observed(site: Site) -> bool:
-    """Whether a site has data; a `numpyro.factor` is an observed site of size 0."""
-    return site["type"] == "sample" and site["is_observed"] and np.size(site["value"]) > 0
+def started(model: Callable[[], object], key: Key[jax.Array, ""]) -> handlers.trace:
+    """Return the program with values of its latent sites from which NUTS could start, ready to be traced.
+
+    Improper priors cannot be drawn from: the values are uniform draws of what is unconstrained.
+    """
+    return handlers.trace(handlers.substitute(handlers.seed(model, key), substitute_fn=init_to_uniform))
+
+
+def what_is_not_finite(model: Callable[[], object], key: Key[jax.Array, ""]) -> str:
+    """Say what keeps NUTS from starting: a parameter, the log density of a site, or the gradient."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPyro's, of values that a site cannot give
+        try:
+            found = started(model, key).get_trace()
+        except ValueError as error:  # NumPyro's, of parameters that a distribution cannot have
+            return str(error).rstrip(".")
+        for name, site in found.items():
+            if site["type"] == "sample":
+                density = np.asarray(site["fn"].log_prob(site["value"]))
+                lost = density[~np.isfinite(density)]
+                if lost.size:
+                    return f"the log density of {name!r} is {lost[0]}"
+    return "the gradient is not"
+
+
+def _site(found: Mapping[str, Any]) -> Site:
+    """Describe a site of NumPyro."""
+    is_sample = found["type"] == "sample"
+    return Site(
+        kind=found["type"],
+        shape=np.shape(found["value"]),
+        is_observed=is_sample and found["is_observed"] and np.size(found["value"]) > 0,
+        is_latent=is_sample and not found["is_observed"],
+        is_discrete=is_sample and getattr(found["fn"].support, "is_discrete", False),
+        event_axes=len(found["fn"].event_shape) if is_sample else 0,
+        plates=tuple(found.get("cond_indep_stack", ())),
+        given=found["value"],
+    )
 
 
 def observed_data(trace: Trace) -> dict[str, np.ndarray]:
     """Return the observed data by site; they must be numbers that the site can give."""
-    observed = {name: np.asarray(site["value"]) for name, site in trace.items() if _is_observed(site)}
-    for name, values in observed.items():
+    for name, (values, possible) in trace.observations.items():
         missing = np.argwhere(np.isnan(values))
         if missing.size:
             raise InferenceError(
                 f"The data observed at {name!r} have {len(missing)} NaN, the first at {_place(missing[0])}; "
                 "leave those items out."
             )
-        # Continuous supports may depend on latent sites; discrete ones are fixed in programs that NUTS can sample.
-        site = trace[name]
-        possible = np.asarray(site["fn"].support(site["value"])) if _is_discrete(site) else np.True_
         if not possible.all():
             place = tuple(np.argwhere(~possible)[0])
             raise InferenceError(
                 f"The data observed at {name!r} hold {values[place]} at {_place(place)}, which the site cannot give."
             )
-    return observed
-
-
-def _is_discrete(site: Site) -> bool:
-    return getattr(site["fn"].support, "is_discrete", False)
+    return {name: observation.value for name, observation in trace.observations.items()}
 
 
 def check_latent(trace: Trace) -> None:
     """Make sure that there is something to sample and that NUTS can sample it."""
-    latent = {name: site for name, site in trace.items() if site["type"] == "sample" and not site["is_observed"]}
-    if not latent:
+    if not any(site.is_latent for site in trace.sites.values()):
         raise InferenceError("The program has no latent site: it needs a `numpyro.sample` without `obs`.")
-    discrete = [name for name, site in latent.items() if _is_discrete(site)]
+    check_discrete(trace.sites)
+
+
+def check_discrete(sites: Mapping[str, Site]) -> None:
+    """Make sure that NUTS can sample all latent sites."""
+    discrete = [name for name, site in sites.items() if site.is_latent and site.is_discrete]
     if discrete:
         raise InferenceError(
             f"NUTS needs continuous latent sites, but {discrete[0]!r} is discrete and not observed; "
@@ -156,37 +256,33 @@ def name_axes(
 ) -> tuple[dict[str, list[str]], dict[str, np.ndarray]]:
     """Return the names of every site's axes, and the labels along them."""
     kinds = ("sample", "deterministic")
-    sites = {name: site for name, site in trace.items() if site["type"] in kinds and np.size(site["value"]) > 0}
-    unknown = [name for name in dims if name not in sites]
+    shapes = {name: site.shape for name, site in trace.sites.items() if site.kind in kinds and 0 not in site.shape}
+    unknown = [name for name in dims if name not in shapes]
     if unknown:
-        raise InferenceError(f"`dims` names {listed(unknown)}, but the program has the sites {listed(sites)}.")
-    arrays = {name: np.asarray(site["value"]) for name, site in sites.items()}
-    axes = {name: list(dims[name]) if name in dims else _axes_from_plates(name, sites[name]) for name in sites}
-    sizes = {dim: size for name in axes for dim, size in zip(axes[name], arrays[name].shape, strict=False)}
-    taken = [dim for dim in sizes if dim in sites or dim in ("chain", "draw")]
+        raise InferenceError(f"`dims` names {listed(unknown)}, but the program has the sites {listed(shapes)}.")
+    axes = {name: list(dims[name]) if name in dims else _axes_from_plates(name, trace.sites[name]) for name in shapes}
+    sizes = {dim: size for name in axes for dim, size in zip(axes[name], shapes[name], strict=False)}
+    taken = [dim for dim in sizes if dim in shapes or dim in ("chain", "draw")]
     if taken:
         raise InferenceError(f"{taken[0]!r} cannot name a plate or an axis: a site or an axis of draws has that name.")
     unknown = [dim for dim in coords if dim not in sizes]
     if unknown:
         raise InferenceError(f"`coords` names {listed(unknown)}, but the program has the axes {listed(sizes)}.")
     labels = {dim: np.asarray(coords[dim]) if dim in coords else np.arange(size) for dim, size in sizes.items()}
-    check_shapes("program", arrays, axes, labels, leading=0)
+    check_shapes("program", shapes, axes, labels)
     return axes, labels
 
 
 def _axes_from_plates(name: str, site: Site) -> list[str]:
     """Name the axes of a site; plates count theirs from the end of the batch shape, before those of one event."""
-    shape = np.shape(site["value"])
-    names = [f"{name}_dim_{axis}" for axis in range(len(shape))]
-    plates = site.get("cond_indep_stack", [])
-    if site["type"] == "sample":
-        batch = len(shape) - len(site["fn"].event_shape)
-    else:
-        # A deterministic site need not use the axes of its plates: it must have exactly those, or they are not named.
-        batch = len(shape) if len(shape) == max((-plate.dim for plate in plates), default=0) else 0
-    for plate in plates:
+    names = [f"{name}_dim_{axis}" for axis in range(len(site.shape))]
+    batch = len(site.shape) - site.event_axes
+    # A deterministic site need not use the axes of its plates: it must have exactly those, or they are not named.
+    if site.kind != "sample" and batch != max((-plate.dim for plate in site.plates), default=0):
+        batch = 0
+    for plate in site.plates:
         axis = batch + plate.dim
-        if axis >= 0 and shape[axis] == plate.size:
+        if axis >= 0 and site.shape[axis] == plate.size:
             names[axis] = plate.name
     return names
 
@@ -195,14 +291,14 @@ def without_observations(
     program: Callable[..., object], arguments: Mapping[str, object], trace: Trace, key: Key[jax.Array, ""]
 ) -> Callable[[], object]:
     """Return the program without its observations; it must draw outcomes of the shapes that were observed."""
-    shapes = {name: np.shape(site["value"]) for name, site in trace.items() if _is_observed(site)}
+    shapes = {name: trace.sites[name].shape for name in trace.observations}
 
     def drawn(model: Callable[[], object]) -> dict[str, tuple[int, ...]]:
-        sites = trace_sites(model, key)
-        return {name: np.shape(site["value"]) for name, site in sites.items() if not _is_observed(site)}
+        sites = trace_sites(model, key).sites
+        return {name: site.shape for name, site in sites.items() if not site.is_observed}
 
-    values = [trace[name]["value"] for name in shapes]
-    absent = {name: None for name, argument in arguments.items() if any(argument is value for value in values)}
+    given = [trace.sites[name].given for name in shapes]
+    absent = {name: None for name, argument in arguments.items() if any(argument is value for value in given)}
     try:
         model = partial(program, **{**arguments, **absent})
         if absent and shapes.items() <= drawn(model).items():
