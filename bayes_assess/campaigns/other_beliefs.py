@@ -91,6 +91,7 @@ class Other:
     def of_groups(self) -> tuple[Belief, object]:
         """Return it as the belief on the session's cells, and what a label is worth by it."""
         belief = other_belief(self.posterior, self.question, self.shape)
+        self.question.check_posterior(belief)
         return belief, self.question.reward(self.cells, belief)
 
     def of_labels(self) -> LabelDraws:

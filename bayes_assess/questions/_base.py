@@ -330,6 +330,9 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K O"]) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from the number of items of every cell with every outcome."""
 
+    def check_posterior(self, belief: Belief) -> None:
+        """Raise InferenceError if the posterior of another model leaves out something that is asked."""
+
     def cell_draws(
         self, draws: Float[np.ndarray, "S ..."], shape: tuple[int, ...]
     ) -> Float[np.ndarray, "S ..."] | None:

@@ -12,7 +12,7 @@ from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, RecallVarianceReduction, Reward
-from bayes_assess.errors import QuestionError
+from bayes_assess.errors import InferenceError, QuestionError
 from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.estimators.intervals import beta_interval, pool_interval
 from bayes_assess.measures import positive_code
@@ -143,6 +143,14 @@ class GroupRecall(Question[AnswerT_co, AnswerT_co]):
         rates = np.divide(found, positive, out=np.full(n, rate), where=positive > 0)
         share = positive.sum() / max(cells.n_items, 1)
         return np.clip(rates, 0, 1), np.divide(positive, cells.sizes, out=np.full(n, share), where=cells.sizes > 0)
+
+    def check_posterior(self, belief: Belief) -> None:
+        """Raise InferenceError if the posterior of another model is one of rates alone."""
+        if getattr(belief, "share", None) is None:
+            raise InferenceError(
+                f"{self.name} leans on the share of positive items of every group, too, which a posterior of true "
+                "positive rates alone does not have; give a TruePositiveRate, or leave the posterior out."
+            )
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away, if its item is positive."""

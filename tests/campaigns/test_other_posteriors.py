@@ -83,6 +83,18 @@ def test_a_belief_serves_as_its_draws():
     assert len(a.ask(5, posterior=belief)) == 5
 
 
+def test_recall_takes_no_posterior_that_says_nothing_of_the_share_of_positive_items():
+    pool = ba.Pool(predictions=[1, 0, 1, 1, 0], groups={"site": ["a", "a", "a", "b", "b"]})
+    a = ba.assess(pool, ba.GroupRecall(by="site"))
+    a.tell([0, 1], [1, 1])
+    for attempt in (a.ask, a.result):
+        for rates_alone in (np.full((20, 2), 0.7), ba.BetaBernoulli(np.ones(2), np.ones(2))):
+            with pytest.raises(ba.InferenceError, match="leans on the share of positive items"):
+                attempt(posterior=rates_alone)
+    own = a.result()
+    np.testing.assert_array_equal(a.result(posterior=own.posterior).estimate, own.estimate)
+
+
 # -- the draws decide --------------------------------------------------------------------------------------------------
 
 
