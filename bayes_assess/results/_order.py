@@ -152,14 +152,15 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         title = f"{order.measure} by {order.by}, {self._interval_label}s; rank 1 is worst"
         return Table({name: column[rows] for name, column in columns.items()}, title=title, formats=formats)
 
-    def pairs(self, rope: float = 0.05) -> Table:
-        """Tabulate the differences of all pairs of groups, the surest verdicts first.
+    def pairs(self, rope: float | None = None) -> Table:
+        """Tabulate the differences of all pairs of groups, or systems, the surest verdicts first.
 
         Parameters
         ----------
-        rope : float
+        rope : float, optional
             Half-width of the region in which two groups count as equal; smaller than the largest possible difference,
-            which is 1 for rates and in units of the values for means.
+            which is 1 for rates and in units of the values for means. By default that of the question, 0.05 where it
+            has none.
 
         Examples
         --------
@@ -173,7 +174,13 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         -----  ------  ----------  -----  -----  -------  -------  --------  ---------------
         a      b            0.667  0.667  0.667    0.000    0.000     1.000  first is better
         """
-        return self._pairs_table(checked_rope(rope, below=self._known_order.widest))
+        width = self._rope_asked if rope is None else rope
+        return self._pairs_table(checked_rope(width, below=self._known_order.widest))
+
+    @property
+    def _rope_asked(self) -> float:
+        """The rope of the question, if it has one."""
+        return 0.05
 
     def _pairs_table(self, rope: float) -> Table:
         order = self._known_order

@@ -146,16 +146,6 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         formats = {**dict.fromkeys(("lead", "lower", "upper"), "+.4f"), "p_best": ".3f", "p_good": ".3f"}
         return Table({name: column[order] for name, column in columns.items()}, title=title, formats=formats)
 
-    def pairs(self, rope: float | None = None) -> Table:
-        """Tabulate the differences of all pairs of systems, the surest verdicts first.
-
-        Parameters
-        ----------
-        rope : float, optional
-            Half-width of the region in which two systems count as equal; that of the question by default.
-        """
-        return super().pairs(self.question.rope if rope is None else rope)
-
     def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
         """Draw the leads with their intervals.
 
@@ -189,6 +179,10 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @cached_property
     def _lead_draws(self) -> Float[np.ndarray, "S G"]:
         return self.question.leads(self.evidence.joint)
+
+    @property
+    def _rope_asked(self) -> float:
+        return self.question.rope
 
     @property
     def _of_measure(self) -> str:

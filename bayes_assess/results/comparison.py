@@ -220,6 +220,10 @@ class PairsResult(Ordered[ComparedT_co, AllSidesT_co], Generic[ComparedT_co, All
         """
         return self.section.to_arviz(parameters, self._attributes())
 
+    @property
+    def _rope_asked(self) -> float:
+        return self.question.rope
+
     def _pairs_table(self, rope: float) -> Table:
         return self.section.table(self.section.compared_by(rope))
 

@@ -50,6 +50,8 @@ def test_all_labels_settle_pairs_and_ranks():
     assert r.probability_best.tolist() == [1, 0, 0]
     assert r.ranking()["group"][0] == "a"
     assert (r.pairs(4.5 - 1)["verdict"] == "equivalent").all()  # more than 1 is a difference of ratings, too
+    wide = told(ba.Compare(by="system", measure="mean", rope=3.5), N)
+    assert (wide.pairs()["verdict"] == "equivalent").all()  # by the rope of the question
 
 
 def test_another_unit_scales_the_answer_and_leaves_the_verdict():
