@@ -19,6 +19,8 @@ SWITCH = "BAYES_ASSESS_CACHE"
 _OFF = {"0", "false", "no", "off"}
 _MOST_BYTES = 300_000_000
 _MOST_DAYS = 60
+_MAPS = Path("/proc/self/maps")
+_MOST_MAPS = Path("/proc/sys/vm/max_map_count")
 _LEAST_SECONDS = 0.0  # of compiling that are worth a file: a hundred small functions take half of the time
 
 
@@ -41,6 +43,22 @@ def keep_compiled() -> None:
     from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
     reset_cache()  # what was compiled before has settled that nothing is kept
+
+
+def leave_room() -> None:
+    """Forget the programs of this process where it has half of the memory maps that Linux lets it have.
+
+    A program takes hundreds of them, and one too many ends the process, after some hundred studies say. What is needed
+    again is read from the folder, or compiled anew. To be called before something large is compiled.
+    """
+    try:
+        most, maps = int(_MOST_MAPS.read_text()), _MAPS.read_bytes().count(b"\n")
+    except OSError:  # no Linux
+        return
+    if maps > most // 2:
+        import jax
+
+        jax.clear_caches()
 
 
 def cache_folder() -> Path | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
-from bayes_assess._tools.compiled_cache import keep_compiled
+from bayes_assess._tools.compiled_cache import keep_compiled, leave_room
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
@@ -133,6 +133,7 @@ def simulate(
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
             if twin is None:
+                leave_room()
                 kind = RankedCampaigns if plan.design.of_ranks else _OF_LABELS[pool.label_space.kind]
                 simulated = kind(plan, pool, codes, question, looks, batch, seed, level)
                 campaigns[name] = simulated.run(int(repeats), advance)

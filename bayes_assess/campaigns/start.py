@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Literal, TypeAlias, TypedDict, Unpack, overload
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.compiled_cache import keep_compiled
+from bayes_assess._tools.compiled_cache import keep_compiled, leave_room
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.seeds import checked_seed
 from bayes_assess.campaigns.asked import check_question
@@ -304,6 +304,7 @@ def _session(pool: Pool, question: Question, design: Design, setting: Setting, s
     """Make the session: on the items of a pool, or on its pairs."""
     if engine == COMPILED:
         keep_compiled()
+        leave_room()
     if isinstance(question, PairedComparison) and isinstance(pool, PairPool):
         return PairedAssessment(pool, question, design, setting, seed, engine)
     if setting.stochastic:

@@ -5,10 +5,11 @@ import subprocess
 import sys
 import time
 
+import jax
 import pytest
 
 from bayes_assess._tools import compiled_cache
-from bayes_assess._tools.compiled_cache import cache_folder
+from bayes_assess._tools.compiled_cache import cache_folder, leave_room
 
 SCRIPT = """
 import jax
@@ -79,3 +80,23 @@ def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("BAYES_ASSESS_CACHE", str(tmp_path / "file"))
     assert cache_folder() is None
+
+
+@pytest.mark.skipif(not compiled_cache._MAPS.exists(), reason="no Linux")
+@pytest.mark.parametrize(("share", "kept"), [(0.4, True), (0.6, False)])
+def test_programs_are_forgotten_before_their_maps_are_too_many(tmp_path, monkeypatch, share, kept):
+    double = jax.jit(lambda x: 2 * x)
+    double(1.0)
+    most = tmp_path / "max_map_count"
+    most.write_text(f"{len(compiled_cache._MAPS.read_bytes().splitlines()) / share:.0f}\n")
+    monkeypatch.setattr(compiled_cache, "_MOST_MAPS", most)
+    leave_room()
+    assert (double._cache_size() == 1) == kept
+
+
+def test_systems_without_such_a_limit_keep_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled_cache, "_MOST_MAPS", tmp_path / "none")
+    double = jax.jit(lambda x: 2 * x)
+    double(1.0)
+    leave_room()
+    assert double._cache_size() == 1

@@ -18,7 +18,7 @@ from numpyro.infer import MCMC, NUTS, Predictive, log_likelihood
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.compiled_cache import keep_compiled
+from bayes_assess._tools.compiled_cache import keep_compiled, leave_room
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.progress import progress as shown
 from bayes_assess._tools.shapes import Array, ArrayLike, Key
@@ -148,6 +148,7 @@ def fit(
     settings = _Settings(seed, chains, warmup, draws, progress, target_accept, max_tree_depth, pointwise)
     data = joined_data(program, data, arguments)
     keep_compiled()
+    leave_room()
     with shown("Sampling"):
         run = _run(program, data, settings, coords or {}, dims or {})
     trouble = _trouble(run, settings)
