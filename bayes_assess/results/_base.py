@@ -301,3 +301,8 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
     def _interval_label(self) -> str:
         """What intervals are called in figures."""
         return f"{self.level:.0%} {self.guarantee} interval"
+
+    def _intervals_of(self, sizes: Int[np.ndarray, " G"]) -> str:
+        """Name the intervals of groups in a title: groups without items are never exact."""
+        unknown = self.guarantee == "exact" and not sizes.all()
+        return f"{self._interval_label}s" + "; groups without items as they are believed to be" * unknown

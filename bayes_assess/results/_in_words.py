@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.text import points
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
 
@@ -121,20 +120,6 @@ def guarantee_in_words(guarantee: str, level: float) -> str:
     'The interval holds the answer with probability 90%, given the model and the labels.'
     """
     return _GUARANTEES[guarantee].format(level=level)
-
-
-def intervals_of_groups(interval: str, sizes: Int[np.ndarray, " G"]) -> str:
-    """Name the intervals of groups in a title; what is exact is not so of groups without items.
-
-    Examples
-    --------
-    >>> intervals_of_groups("95% exact interval", np.array([3, 1]))
-    '95% exact intervals'
-    >>> intervals_of_groups("95% exact interval", np.array([3, 0]))
-    '95% exact intervals; groups without items as they are believed to be'
-    """
-    unknown = " exact " in interval and not np.all(sizes)
-    return f"{interval}s" + "; groups without items as they are believed to be" * unknown
 
 
 def _listed(names: Sequence[object]) -> str:

@@ -17,7 +17,6 @@ from bayes_assess.models.belief import is_mixture
 from bayes_assess.questions import ConfusionMatrix
 from bayes_assess.results import plots
 from bayes_assess.results._base import Result
-from bayes_assess.results._in_words import intervals_of_groups
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.groups import CostResult, GroupResult
 from bayes_assess.results.sections.costs import Costs
@@ -176,6 +175,6 @@ class ConfusionResult(Result[Groupwise, Matrix]):
                 "lower": interval[:, 0],
                 "upper": interval[:, 1],
             },
-            title=f"Share of labels by prediction, {intervals_of_groups(self._interval_label, self.size[rows])}",
+            title=f"Share of labels by prediction, {self._intervals_of(self.size[rows])}",
             formats=dict.fromkeys(("estimate", "lower", "upper"), ".3f"),
         )

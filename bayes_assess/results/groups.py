@@ -17,7 +17,6 @@ from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results import plots
 from bayes_assess.results._answer import Shares
-from bayes_assess.results._in_words import intervals_of_groups
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.sections.calibration import CalibrationErrors
@@ -234,8 +233,7 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         formats = dict.fromkeys(numbers, ".3f") | {"rank": ".1f"}
         return Table(
             {name: np.asarray(column)[order] for name, column in columns.items()},
-            title=f"{self.question.quantity.capitalize()} by {self.by}, "
-            + intervals_of_groups(self._interval_label, self.size),
+            title=f"{self.question.quantity.capitalize()} by {self.by}, {self._intervals_of(self.size)}",
             formats=formats,
         )
 

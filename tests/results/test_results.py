@@ -87,6 +87,16 @@ def test_the_table_lists_the_least_accurate_group_first(result):
     assert (np.diff(table["estimate"]) >= 0).all()
 
 
+@pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.ConfusionMatrix()])
+def test_groups_without_items_are_not_said_to_be_exact(question):
+    for classes in (["cat", "dog"], ["cat", "dog", "owl"]):
+        a = ba.assess(ba.Pool(predictions=["cat", "dog"], classes=classes), question)
+        a.tell([0, 1], ["cat", "cat"])
+        title = a.result().table().title
+        assert "95% exact intervals" in title
+        assert ("groups without items as they are believed to be" in title) == ("owl" in classes)
+
+
 def test_the_plot_shows_every_group_with_items(result):
     axes = result.plot(truth=[0.9, 0.5, 0.7, 0.8])
     assert len(axes.get_yticks()) == 4

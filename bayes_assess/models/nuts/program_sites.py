@@ -42,7 +42,7 @@ class Site:
     plates : tuple of frames
         Of NumPyro: every plate's name, size and axis.
     given : object
-        What the program passed to ``obs=``.
+        What the program passed to ``obs=``, None where nothing is observed.
     """
 
     kind: str
@@ -205,15 +205,16 @@ def what_is_not_finite(model: Callable[[], object], key: Key[jax.Array, ""]) -> 
 def _site(found: Mapping[str, Any]) -> Site:
     """Describe a site of NumPyro."""
     is_sample = found["type"] == "sample"
+    is_observed = is_sample and found["is_observed"] and np.size(found["value"]) > 0
     return Site(
         kind=found["type"],
         shape=np.shape(found["value"]),
-        is_observed=is_sample and found["is_observed"] and np.size(found["value"]) > 0,
+        is_observed=is_observed,
         is_latent=is_sample and not found["is_observed"],
         is_discrete=is_sample and getattr(found["fn"].support, "is_discrete", False),
         event_axes=len(found["fn"].event_shape) if is_sample else 0,
         plates=tuple(found.get("cond_indep_stack", ())),
-        given=found["value"],
+        given=found["value"] if is_observed else None,
     )
 
 
