@@ -40,9 +40,6 @@ if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2_000_000_0
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
-_MAPS = Path("/proc/self/maps")
-_MANY_MAPS = 25_000  # a file of tests takes some thousand
-
 
 def pytest_collection_finish():
     """Take what is imported by now out of what is searched for garbage, which pytest does five times at the end."""
@@ -61,11 +58,11 @@ def _close_figures():
 
 @pytest.fixture(autouse=True, scope="module")
 def _forget_compiled_functions():
-    """Stay below the 65,530 memory maps of Linux, of which a compiled function takes several: one too many crashes."""
+    """Stay below the memory maps that Linux allows, as studies and fits do: a file of tests takes some thousand."""
     _keep_contexts()
     yield
-    if "jax" in sys.modules and _MAPS.exists() and len(_MAPS.read_bytes().splitlines()) > _MANY_MAPS:
-        sys.modules["jax"].clear_caches()
+    if "jax" in sys.modules:
+        importlib.import_module("bayes_assess._tools.compiled_cache").leave_room()
 
 
 def _keep_contexts() -> None:
