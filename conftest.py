@@ -41,6 +41,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
 
+
 def pytest_collection_finish():
     """Take what is imported by now out of what is searched for garbage, which pytest does five times at the end."""
     importlib.import_module("hypothesis")  # which its plugin imports later, and which looks for what is garbage then
