@@ -179,6 +179,11 @@ class Journal:
         return self._path
 
     @property
+    def identity(self) -> str:
+        """What tells this journal from others, wherever its file is."""
+        return f"{self._start:08x}"
+
+    @property
     def meta(self) -> dict[str, Any]:
         """A copy of what was said at creation."""
         return json.loads(json.dumps(self._meta))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,6 +50,8 @@ class Acts:
         level: float | None = None,
     ):
         self.desk, self.title, self.show_answer = desk, title, show_answer
+        journal = desk.session.journal
+        self._campaign = secrets.token_hex(8) if journal is None else journal.identity
         self._goal = width, level
         self._path: list[list[Json]] = []  # labels, estimate and intervals as they came
 
@@ -80,7 +83,7 @@ class Acts:
         if act == "open" or not desk.has_seat(person):  # whose server was started anew
             found = desk.opened(person, name)
         if act == "open":
-            found |= {"title": self.title, "show_answer": self.show_answer, "name": name}
+            found |= {"title": self.title, "campaign": self._campaign, "show_answer": self.show_answer, "name": name}
         elif act == "next":
             found = desk.next(person, have)
         elif act == "answer":

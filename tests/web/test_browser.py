@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.campaigns.annotators import UNNAMED
 from bayes_assess.cli import files
+from bayes_assess.web.history import History
+from cli.commands import done
 from web.browsers import Server, served, until
 
 N = 200
@@ -116,6 +119,58 @@ def test_answers_that_wait_in_one_tab_are_sent_when_another_one_is_let_in(run, b
         browser.saved()
         until(lambda: browser.text(".notice") == "")
         assert known(run) == said
+    finally:
+        server.end()
+
+
+def test_answers_that_wait_in_several_tabs_are_all_sent_as_those_of_their_people(run, browser):
+    server, names, tabs = Server(run), ("", "anna", "ben", "anna"), []
+    try:
+        for name in names:
+            browser.driver.switch_to.new_window("tab")
+            browser.open(server.address + f"&name={name}" * bool(name))
+            tabs.append(browser.driver.current_window_handle)
+        server.kill()
+        said: dict[str, dict[str, str]] = {name: {} for name in names}
+        for tab, name, keys in zip(tabs, names, ("1", "2", "1", "21"), strict=True):
+            browser.driver.switch_to.window(tab)
+            said[name] |= {answer(browser, key): ("bill", "bug")[key == "2"] for key in keys}
+            browser.driver.close()
+        browser.driver.switch_to.window(browser.driver.window_handles[0])
+        server.start(server.port)
+        browser.open(f"{server.address}&name=cleo")
+        browser.saved()
+        session = files.reopen(run, None)
+        history = History(session)
+        session.journal.close()
+        told = {name: history.latest(name or UNNAMED, N) for name in said}
+        assert len(said["anna"]) == 2
+        assert {name: {f"ticket {i[1:]}": label for (i,), (label,) in all_} for name, all_ in told.items()} == said
+    finally:
+        server.end()
+
+
+def test_answers_that_wait_are_not_sent_to_another_campaign(run, browser):
+    server = Server(run)
+    other = run.parent / "other.db"
+    done("start", run.parent / "tickets.csv", "--question", "group-accuracy", "--show", "text", "--out", other)
+    try:
+        browser.open(f"{server.address}&name=anna")
+        port = server.port
+        server.kill()
+        said = {answer(browser, "2"): "bug"}
+        server.run = other
+        server.options = ("--show", "text")
+        server.start(port)
+        browser.open(f"{server.address}&name=anna")
+        other_said = {answer(browser, "1"): "bill"}
+        until(lambda: browser.used() == 1)
+        server.end()
+        server.run = run
+        server.start(port)
+        browser.open(f"{server.address}&name=anna")
+        browser.saved()
+        assert (known(other), known(run)) == (other_said, said)
     finally:
         server.end()
 

@@ -95,7 +95,7 @@ export function mount(root, link) {
       const found = await call("open");
       spec = found.answer;
       document.title = link.alone && found.title ? `Label: ${found.title}` : document.title;
-      outbox = link.kept();
+      outbox = link.kept(found.campaign);
       offline = "";
       take(found);
       if (found.show_answer && !standing) link.stream((news) => { standing = news; take({ counts: news.counts ?? {} }); });
@@ -110,15 +110,22 @@ export function mount(root, link) {
   /** Send answers, one after the other; what did not arrive is sent again. */
   async function flush(tries = 0) {
     if (sending || !outbox.length) return;
-    sending = true;
     const one = outbox[0];
+    if (!link.waits(one)) { // another tab has sent it
+      outbox.shift();
+      offline = "";
+      call("next").then(take, fail);
+      return flush();
+    }
+    sending = true;
     try {
       const found = await call(one.act, one);
       outbox.shift();
-      link.keep(outbox);
+      link.drop(one);
       offline = "";
       sending = false;
-      take(found);
+      if (link.mine(one)) take(found);
+      else call("next").then(take, fail);
       part.live.textContent = `Saved. ${info.counts.used ?? ""} labelled.`;
       flush();
     } catch (error) {
@@ -130,7 +137,7 @@ export function mount(root, link) {
         return;
       }
       outbox.shift();
-      link.keep(outbox);
+      link.drop(one);
       fail(error);
       call("next").then(take, fail);
       flush();
@@ -157,8 +164,7 @@ export function mount(root, link) {
   function put(act, card, answers) {
     const one = { act, key: card.key, note: note ?? "" };
     if (answers) one.answers = answers;
-    outbox.push(one);
-    link.keep(outbox);
+    outbox.push(link.keep(one));
     open = open.filter((other) => other.key !== card.key);
     recent = [...recent.filter((other) => other.key !== card.key), { ...card, answers }].slice(-10);
     editing = null;
@@ -505,7 +511,8 @@ function server() {
   const name = address.searchParams.get("name");
   let seat = sessionStorage.getItem("seat");
   if (!seat) sessionStorage.setItem("seat", (seat = crypto.getRandomValues(new Uint32Array(4)).join("-")));
-  const box = `outbox ${name ?? seat}`;
+  let box = "";
+  let n = 0;
   return {
     alone: true,
     async call(act, payload) {
@@ -528,8 +535,20 @@ function server() {
       const source = new EventSource("api/stream");
       source.onmessage = (event) => tell(JSON.parse(event.data));
     },
-    kept: () => JSON.parse(localStorage.getItem(box) ?? "[]"),
-    keep: (outbox) => (outbox.length ? localStorage.setItem(box, JSON.stringify(outbox)) : localStorage.removeItem(box)),
+    // Answers wait in the browser one by one, so that no tab writes over those of another. Each belongs to a campaign, as
+    // another one may be served at the same address, and is sent as its person's, whichever tab sends it.
+    kept(campaign) {
+      box = `answer ${campaign} `;
+      return Object.keys(localStorage).filter((at) => at.startsWith(box)).sort().map((at) => JSON.parse(localStorage.getItem(at)));
+    },
+    keep(one) {
+      const whole = { ...one, person: seat, name, at: `${box}${Date.now()} ${seat} ${n++}` };
+      localStorage.setItem(whole.at, JSON.stringify(whole));
+      return whole;
+    },
+    drop: (one) => localStorage.removeItem(one.at),
+    waits: (one) => localStorage.getItem(one.at) != null,
+    mine: (one) => one.name === name && (name != null || one.person === seat),
     rename(wanted) {
       address.searchParams.set("name", wanted);
       location.assign(address);
@@ -560,7 +579,10 @@ function render({ model, el }) {
     call: (act, payload) => new Promise((resolve, reject) => { waiting.set(++n, [resolve, reject]); model.send({ id: n, act, payload }); }),
     stream(tell) { told = tell; model.send({ id: 0, act: "stream", payload: {} }); },
     kept: () => [],
-    keep: () => {},
+    keep: (one) => one,
+    drop: () => {},
+    waits: () => true,
+    mine: () => true,
     rename: () => {},
     listen: (node, act) => node.addEventListener("keydown", (event) => { event.stopPropagation(); act(event); }),
   });
