@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import listing
+from bayes_assess.campaigns.exchange.cells import as_meant
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.pool import Pool
 
@@ -93,10 +94,13 @@ class IdMatcher:
         return Match(places[0], exact=False) if places else Match(None, self._unknown)
 
     def _of_letters(self, text: str) -> set[int]:
-        """Find the ids that are the same letters, put together or taken apart: macOS writes accents apart."""
-        if text.isascii() or self._pool.ids.dtype.kind != "U" or not self._pool.in_memory:
+        """Find the ids that are the same letters, put together or taken apart: macOS writes accents apart.
+
+        So are those of a sheet of CSV, with its quotes before what may be a formula, that was saved as a workbook.
+        """
+        if self._pool.ids.dtype.kind != "U" or not self._pool.in_memory:
             return set()
-        forms = {unicodedata.normalize(form, text) for form in ("NFC", "NFD")} - {text}
+        forms = {as_meant(text), *(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))} - {text}
         return {place for place in self._pool.find(np.array([*forms])).tolist() if place >= 0} if forms else set()
 
     def _of_number(self, key: str) -> Iterable[int]:
@@ -149,7 +153,7 @@ class LabelMatcher:
         if text in self.names:
             return Match(text)
         folded = _folded(text)
-        for keys in ({folded}, number_keys(folded) | {_WORDS.get(folded, folded)}):
+        for keys in ({folded}, number_keys(folded) | {_WORDS.get(folded, folded), as_meant(folded)}):
             names = sorted({name for key in keys for name in self._alike.get(key, ())})
             if len(names) > 1:
                 return Match(None, f"could be any of {listing(names)}")

@@ -86,6 +86,26 @@ def test_any_text_goes_through_a_sheet_and_back(tmp_path_factory, suffix, ids, n
     assert seen == whole[: len(ids)]
 
 
+def test_a_sheet_of_csv_may_come_back_as_a_workbook(tmp_path):
+    pool = pool_of(["@a", "=b", "'c", "-d"], ["+", "-"], [""] * 4)
+    path, _ = answered(queries_of(pool), tmp_path, ".csv")
+    book = openpyxl.Workbook()
+    with path.open(newline="", encoding="utf-8") as stream:
+        for i, row in enumerate(csv.reader(stream), start=1):
+            for j, text in enumerate(row, start=1):  # as text, with the quotes that kept it from being a formula
+                cell = book.active.cell(i, j)
+                cell.value, cell.data_type = text, "s"
+    book.save(path.with_suffix(".xlsx"))
+    with pytest.warns(UserWarning, match=" Took ") as said:
+        found, labels = ba.read_labels(path.with_suffix(".xlsx"), pool)
+    assert found.tolist() == pool.ids.tolist()
+    assert labels.tolist() == ["+", "-", "+", "-"]
+    assert [str(one.message).split(" Took ")[1] for one in said] == [
+        """"'+" for '+', in 2 rows.""",
+        """ids such as "'@a" for '@a', "'=b" for '=b', "'-d" for '-d', in 3 rows.""",
+    ]
+
+
 @pytest.mark.parametrize("tool", ["label-studio", "argilla"])
 @settings(deadline=None, max_examples=30)
 @given(ids=st.lists(NAMES, min_size=1, max_size=4, unique=True), shown=st.lists(SHOWN, min_size=4, max_size=4))
