@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1 << 16  # rows handled at a time: small enough to stay in cache
+LARGEST = 1e60  # in size, of users' numbers: squares of squared errors can be added up, and their inverses
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import LARGEST, show
 from bayes_assess._tools.suggestions import near_names
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _classification as classification
@@ -135,9 +135,12 @@ def _f1(*, average: str | None = "binary") -> Measure:
 
 
 def _fbeta(*, beta: float, average: str | None = "binary") -> Measure:
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not beta >= 0:
-        raise QuestionError(f"The beta of an F-measure is a number of at least 0; found {show(beta)}.")
-    share = 1.0 if math.isinf(beta) else beta**2 / (1 + beta**2)
+    known = isinstance(beta, int | float) and not isinstance(beta, bool)
+    if not (known and (0 <= beta <= LARGEST or beta == math.inf)):
+        raise QuestionError(
+            f"The beta of an F-measure is a number of at least 0, up to {LARGEST:g} or infinite; found {show(beta)}."
+        )
+    share = 1.0 if math.isinf(beta) else beta**2 / (1 + beta**2) if beta * LARGEST > 1 else 0.0
     return _ratio("fbeta", "fbeta", average, share, float(beta))
 
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_missing, first_true, values_of
+from bayes_assess._tools.arrays import LARGEST, first_missing, first_true, values_of
 from bayes_assess._tools.arrays import show as shown
-from bayes_assess._tools.shapes import ArrayLike, Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool.labels import LabelSpace, where
 
@@ -75,9 +75,8 @@ class NumericLabels(LabelSpace):
             raise LabelError(f"The label {where(at, names)} {problem}.")
         codes, at = self._coded(values)
         if at is not None:
-            bounds = f"numbers from {self.lowest:g} to {self.highest:g}"
-            bounds = "finite numbers" if math.isinf(self.lowest) and math.isinf(self.highest) else bounds
-            raise LabelError(f"The label {where(at, names)} is {shown(values[at])}; labels are {bounds}.")
+            these = number_within(self.lowest, self.highest).replace("number", "numbers")
+            raise LabelError(f"The label {where(at, names)} is {shown(values[at])}; labels are {these}.")
         return codes
 
     def _coded(self, values: np.ndarray) -> tuple[Int[np.ndarray, " n"], int | None]:
@@ -135,8 +134,7 @@ class NumberLabels(NumericLabels):
 
     def _coded(self, values: np.ndarray) -> tuple[Int[np.ndarray, " n"], int | None]:
         numbers = as_numbers(values) + 0.0  # no negative zero
-        wrong = ~(np.isfinite(numbers) & (numbers >= self.lowest) & (numbers <= self.highest))
-        at = first_true(wrong)
+        at = first_true(~are_within(numbers, self.lowest, self.highest))
         if at is not None:
             return np.zeros(len(numbers), np.int32), at
         codes = [self._codes.setdefault(number, len(self._codes)) for number in numbers.tolist()]
@@ -177,8 +175,32 @@ def as_number(value: Any) -> float:
     """Convert a number or its text; what is neither becomes NaN."""
     try:
         return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def are_within(numbers: Float[np.ndarray, "*n"] | float, lowest: float, highest: float) -> Bool[np.ndarray, "*n"]:
+    """Tell which numbers lie within bounds, and are not so large that their squares could not be added up.
+
+    Examples
+    --------
+    >>> are_within(np.array([-1.0, 3.0, 1e300, np.nan]), 0.0, np.inf).tolist()
+    [False, True, False, False]
+    """
+    return (np.abs(numbers) <= LARGEST) & (numbers >= lowest) & (numbers <= highest)
+
+
+def number_within(lowest: float, highest: float) -> str:
+    """Say what a number is that lies within bounds, see `are_within`.
+
+    Examples
+    --------
+    >>> number_within(0.0, 10.0), number_within(-np.inf, np.inf)
+    ('number from 0 to 10', 'finite number of 1e+60 at most in size')
+    """
+    if math.isinf(lowest) and math.isinf(highest):
+        return f"finite number of {LARGEST:g} at most in size"
+    return f"number from {lowest:g} to {highest:g}" + f", of {LARGEST:g} at most in size" * math.isinf(highest - lowest)
 
 
 def number_end(bounds: Any, end: int) -> float:
@@ -197,6 +219,12 @@ def number_end(bounds: Any, end: int) -> float:
         raise PoolError(
             "Bounds are the least and the greatest number of a label, such as (0, 100), or -inf and inf where there is "
             f"none; found {shown(bounds)}."
+        )
+    sizes = [abs(one) for one in (lowest, highest) if math.isfinite(one)]
+    if max(sizes, default=0.0) > LARGEST or highest - lowest < 1 / LARGEST:
+        raise PoolError(
+            f"Bounds are of {LARGEST:g} at most in size, unless there is none, and {1 / LARGEST:g} apart or more; "
+            f"found {shown(bounds)}. Give labels and predictions in another unit."
         )
     return (lowest, highest)[end]
 

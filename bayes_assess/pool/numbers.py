@@ -15,7 +15,7 @@ from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import check_groups, check_show
 from bayes_assess.pool._ids import check_ids
-from bayes_assess.pool.number_labels import NumberLabels, are_finite, as_numbers, number_end
+from bayes_assess.pool.number_labels import NumberLabels, are_finite, are_within, as_numbers, number_end, number_within
 from bayes_assess.pool.pool import Pool
 
 if TYPE_CHECKING:
@@ -218,12 +218,11 @@ def checked_numbers(values: ArrayLike | None, what: str, lowest: float, highest:
     if missing.size:
         raise PoolError(f"The {what} in row {row_no(missing[0])} is missing; drop the row, or predict it.")
     numbers = as_numbers(array) + 0.0
-    at = first_true(~(np.isfinite(numbers) & (numbers >= lowest) & (numbers <= highest)))
+    at = first_true(~are_within(numbers, lowest, highest))
     if at is not None:
-        bounds = "finite number" if np.isinf([lowest, highest]).all() else f"number from {lowest:g} to {highest:g}"
         raise PoolError(
-            f"The {what} in row {row_no(at)} is {shown(array[at])}, which is no {bounds}; clip predictions to what "
-            "labels can be."
+            f"The {what} in row {row_no(at)} is {shown(array[at])}, which is no {number_within(lowest, highest)}; clip "
+            "predictions to what labels can be."
         )
     return numbers
 
@@ -245,10 +244,10 @@ def checked_spread(scores: ArrayLike | None, n_items: int) -> Float[np.ndarray, 
             f"shape {values.shape} for {n_items:,} items."
         )
     numbers = as_numbers(values)
-    at = first_true(~(np.isfinite(numbers) & (numbers >= 0)))
+    at = first_true(~are_within(numbers, 0, np.inf))
     if at is not None:
         raise PoolError(
             f"The score in row {row_no(at)} is {shown(values[at])}; it says how far off the prediction is expected to "
-            "be, and is a finite number of at least 0."
+            f"be, and is a {number_within(0, np.inf)}."
         )
     return frozen(numbers)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.arrays import LARGEST, listing, show
 from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
@@ -75,6 +75,11 @@ def class_values(values: Values, pool: Pool) -> Float[np.ndarray, " C"]:
             f"All classes of the pool ({listing(pool.classes)}) have the value {found[0]:g}, so that there is "
             "nothing to label: declare all classes that labels can be, and give them values that differ."
         )
+    if max(found) - min(found) < 1 / LARGEST:
+        raise QuestionError(
+            f"The values of the classes lie from {min(found):g} to {max(found):g}, less than {1 / LARGEST:g} apart; "
+            "give them in another unit."
+        )
     return np.array(found, np.float64)
 
 
@@ -85,10 +90,11 @@ def _plain(name: object) -> object:
 def _number(value: Any, whose: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(value, str | bool) or not math.isfinite(number):
-        raise QuestionError(f"The value {whose} is {show(value)}; give a finite number.")
+    if isinstance(value, str | bool) or not abs(number) <= LARGEST:
+        number_wanted = f"a finite number, of {LARGEST:g} at most in size"
+        raise QuestionError(f"The value {whose} is {show(value)}; give {number_wanted}.")
     return number
 
 
@@ -97,10 +103,10 @@ def _as_numbers(pool: Pool) -> list[float]:
         found = [float(name) for name in pool.classes.tolist()]
     except ValueError:
         found = [math.nan]
-    if not np.isfinite(found).all():
+    if not (np.abs(found) <= LARGEST).all():
         raise QuestionError(
-            f"The classes of the pool ({listing(pool.classes)}) are no numbers, so that they have no mean: give every "
-            "class one by values."
+            f"The classes of the pool ({listing(pool.classes)}) are no numbers, or of more than {LARGEST:g} in size, "
+            "so that they have no mean: give every class one by values."
         )
     return found
 

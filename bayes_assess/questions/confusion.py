@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import LARGEST, show
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, Reward
@@ -39,7 +39,7 @@ class _CostMatrix:
     def __init__(self, cost: ArrayLike):
         try:
             matrix = np.array(cost, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise QuestionError(
                 f"A cost matrix holds numbers, a row per predicted class; found {show(cost)}."
             ) from None
@@ -48,11 +48,12 @@ class _CostMatrix:
                 "A cost matrix is square, with a row per predicted class and a column per label; "
                 f"found shape {matrix.shape}."
             )
-        wrong = np.argwhere(~np.isfinite(matrix))
+        wrong = np.argwhere(~(np.abs(matrix) <= LARGEST))
         if wrong.size:
             k, j = wrong[0].tolist()
             raise QuestionError(
-                f"Costs are finite numbers; that of predicted class {k} (row) and label {j} (column) is {matrix[k, j]}."
+                f"Costs are finite numbers, of {LARGEST:g} at most in size; that of predicted class {k} (row) and "
+                f"label {j} (column) is {matrix[k, j]}."
             )
         self.matrix = matrix
 

@@ -233,8 +233,9 @@ def test_labels_are_kept_as_they_were_told_and_texts_are_numbers():
     assert dict(zip(*(x.tolist() for x in a.labelled), strict=True)) == dict(
         zip(ids.tolist(), [1.1, 0.30000000000000004, -2000.0], strict=True)
     )
-    with pytest.raises(LabelError, match="labels are finite numbers"):
-        a.tell(a.ask(1).ids, ["many"])
+    for bad in ("many", 1e75, 10**400):
+        with pytest.raises(LabelError, match=r"labels are finite numbers of 1e\+60 at most in size\."):
+            a.tell(a.ask(1).ids, [bad])
     with pytest.raises(LabelError, match=r"already labelled"):
         a.tell(ids[:1], [1.2])
 
@@ -440,7 +441,7 @@ def test_sheets_have_numbers_with_points_and_commas():
         "7.5",
     ]
     assert match("64,673").problem == "could be any of '64.673', '64673'"
-    assert match("many").problem == "is no number"
+    assert match("many").problem == match("1e75").problem == "is no number"
 
 
 def test_the_command_line_labels_numbers_without_bounds(tmp_path):
@@ -467,6 +468,8 @@ def test_the_command_line_labels_numbers_without_bounds(tmp_path):
 def test_number_pools_check_what_they_are_given():
     for options, message in (
         ({"predictions": [1.0, np.inf]}, "The prediction in row 1 is inf, which is no finite number"),
+        ({"predictions": [1.0, -1e75]}, "row 1 is -1e.75, which is no finite number of 1e.60 at most in size"),
+        ({"predictions": [1.0], "scores": [1e300]}, "The score in row 0 is 1e.300"),
         ({"predictions": [1.0, None]}, "The prediction in row 1 is missing"),
         ({"predictions": []}, "no items"),
         ({}, "needs predictions"),
@@ -481,6 +484,9 @@ def test_number_pools_check_what_they_are_given():
     for bounds in ((1, 1), (np.inf, np.inf), (-np.inf, -np.inf), (np.nan, 1), "x"):
         with pytest.raises(ba.PoolError, match="Bounds are the least and the greatest number"):
             ba.Pool(predictions=[1.0], bounds=bounds)
+    for bounds in ((0, 1e75), (-1e75, np.inf), (0, 1e-75)):
+        with pytest.raises(ba.PoolError, match=r"of 1e\+60 at most .* and 1e-60 apart or more; found \("):
+            ba.Pool(predictions=[0.0], bounds=bounds)
     assert isinstance(ba.Pool(predictions=[1.0], bounds=("-inf", "inf")), NumberPool)
     with pytest.raises(ba.PoolError, match="has no predicted classes"):
         _ = POOL.predictions

@@ -290,6 +290,17 @@ def test_only_draws_with_a_label_count():
         assert float(draws.n) == pytest.approx(400 * (1 / np.arange(401 - a.labels_used, 401)).sum())
 
 
+def test_the_variance_is_that_of_a_sum_of_weighted_losses():
+    """[NH] sec. 3.3.2, centred: an accuracy is 1 less the sum of the weights of errors over the draws."""
+    a = ba.assess(POOL, ba.Metric("accuracy"), design=SMALL["importance"], seed=1)
+    queries = a.ask(60)
+    a.tell(queries.ids, LABELS[queries.ids])
+    weights = queries.weights[LABELS[queries.ids] != POOL.predictions[queries.ids]]
+    assert np.ptp(weights) > 0.1
+    expected = ((weights**2).sum() - weights.sum() ** 2 / 60) / float(a._state.draws.n) ** 2
+    assert a.result().standard_error ** 2 == pytest.approx(expected, rel=1e-9)
+
+
 # -- positives that the scores hide ------------------------------------------------------------------------------------
 
 
@@ -356,6 +367,24 @@ def test_labels_that_nobody_asked_for_count_as_known_items_alone(name):
     queries = a.ask(60)
     a.tell(queries.ids, LABELS[queries.ids])
     assert a.result().estimate == pytest.approx(POOL.predictions[positives].mean(), rel=1e-12)
+
+
+def test_labels_that_nobody_asked_for_are_taken_out_of_their_strata():
+    a = ba.assess(POOL, ba.Metric("accuracy"), design=Stratified(n_strata=4), seed=1)
+    right = POOL.predictions == LABELS
+    told = np.flatnonzero(~right)[:20]
+    a.tell(told, LABELS[told])
+    asked = a.ask(60).ids
+    a.tell(asked, LABELS[asked])
+    stratum = np.asarray(a._state.measure.block)[a._items.cells_of(np.arange(POOL.n_items))]
+    total = variance = 0.0
+    for size, sample in ((np.isin(stratum, h), right[asked[stratum[asked] == h]]) for h in range(4)):
+        n_items, n = size.sum() - size[told].sum(), len(sample)
+        total += n_items * sample.mean()
+        variance += n_items**2 * (1 - n / n_items) * sample.var(ddof=1) / n
+    r = a.result()
+    assert r.estimate == pytest.approx(total / POOL.n_items, rel=1e-12)
+    assert r.standard_error**2 == pytest.approx(variance / POOL.n_items**2, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["adaptive", "oasis", "stratified", "importance", "passive"])

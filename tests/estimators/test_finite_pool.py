@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bayes_assess.estimators.finite_pool import mean_absolute_gap
-from bayes_assess.models import BetaBernoulli
+from bayes_assess.estimators.finite_pool import difference_in_halves, mean_absolute_gap
+from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy
 
 
 def population_gap(a, b, s):
@@ -42,3 +42,17 @@ def test_the_mean_absolute_gap_of_a_narrow_law_is_that_of_a_normal_one():
     n = 1e9
     # sqrt(2 / pi) standard deviations; the next term is of the relative order 1 / n.
     assert population_gap(n, n, 0.5) == pytest.approx(np.sqrt(2 / np.pi / (4 * (2 * n + 1))), rel=1e-7)
+
+
+def test_differences_have_the_moments_of_the_mixture_of_pools():
+    """Given a part of the mixture the unlabelled items of two groups that agree are beta-binomial and independent."""
+    told, sizes = np.array([[2, 10], [5, 4], [0, 0]]), np.array([40, 9, 25])
+    posterior = HierarchicalAccuracy.from_prior(n_groups=3).update_counts(told)
+    half = difference_in_halves(posterior, told, sizes, np.array([0, 0]), np.array([1, 2]))
+    weight, (a, b) = np.asarray(posterior.weight), map(np.asarray, posterior.parts)
+    law = stats.betabinom(sizes - told.sum(1), a, b)
+    mean, variance = (told[:, 1] + law.mean()) / sizes, law.var() / sizes**2
+    away, spread = mean[:, [0]] - mean[:, 1:], variance[:, [0]] + variance[:, 1:]
+    middle = weight @ away
+    np.testing.assert_allclose(half.mean, (1 + middle) / 2, rtol=1e-12)
+    np.testing.assert_allclose(half.variance, weight @ (spread + (away - middle) ** 2) / 4, rtol=1e-9)

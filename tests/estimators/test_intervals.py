@@ -10,6 +10,7 @@ from bayes_assess.estimators.intervals import (
     beta_binomial_interval,
     beta_interval,
     bootstrap_interval,
+    ellipsoid_radius,
     pool_interval,
     pool_mean,
 )
@@ -304,3 +305,19 @@ def test_bootstrap_intervals_are_as_wide_as_the_standard_error_says_and_stay_in_
     assert (ends >= 0).all()
     assert (ends <= 1).all()
     np.testing.assert_array_equal(bootstrap_interval(np.full((7, 2), 0.3)), np.full((2, 2), 0.3))
+
+
+@pytest.mark.parametrize("n", [2, 5, 60])
+def test_the_ellipsoid_of_one_measure_is_the_interval_of_student(n):
+    assert ellipsoid_radius(n, 1, 0.9) == pytest.approx(stats.t(n - 1).ppf(0.95) ** 2)
+
+
+def test_an_ellipsoid_holds_the_mean_of_few_gaussian_draws():
+    """Hotelling's T^2; one such count in a hundred thousand is further off."""
+    draws = np.random.default_rng(0).normal(size=(2000, 6, 3))
+    mean = draws.mean(1)
+    covariance = np.einsum("sni,snj->sij", draws - mean[:, None], draws - mean[:, None]) / (6 * 5)
+    squares = np.einsum("si,si->s", mean, np.linalg.solve(covariance, mean[..., None])[..., 0])
+    n_inside = (squares <= ellipsoid_radius(6, 3, 0.8)).sum()
+    assert abs(n_inside - 1600) <= stats.norm.isf(5e-6) * np.sqrt(2000 * 0.8 * 0.2) + 1
+    assert ellipsoid_radius(3, 3) == np.inf

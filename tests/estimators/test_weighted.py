@@ -134,6 +134,9 @@ def test_a_share_of_uniform_draws_has_the_interval_of_clopper_and_pearson(n, lev
         expected = stats.binomtest(int(k), n).proportion_ci(level, "exact")
         np.testing.assert_allclose(ends[k], [expected.low, expected.high], atol=1e-12)
     np.testing.assert_allclose(effective_draws(found, [(0, 1)] * (n + 1)), n, rtol=1e-9)
+    # Where there is a spread, it says as much of one more draw.
+    unsaid = found._replace(rise=np.zeros(n + 1), fall=np.zeros(n + 1))
+    np.testing.assert_allclose(measure_interval(unsaid, [(0, 1)] * (n + 1), level)[1:-1], ends[1:-1], atol=1e-12)
 
 
 def test_a_sum_of_rare_weighted_counts_has_the_interval_of_fay_and_feuer():
@@ -163,6 +166,9 @@ def test_a_measure_of_any_size_has_the_interval_of_student():
     low, high = measure_interval(one(5.0, 0.25, n=9), [(-np.inf, np.inf)])[0]
     half = stats.t(8).ppf(0.975) * 0.5
     np.testing.assert_allclose([low, high], [5 - half, 5 + half])
+    low, high = measure_interval(one(5.0, 0.25, 2.0, 0.3, n=9), [(-np.inf, np.inf)])[0]
+    down, up = 0.3 + half * np.sqrt(1 + 0.6**2), 2 + half * np.sqrt(1 + 4.0**2)  # one more draw has a spread, too
+    np.testing.assert_allclose([low, high], [5 - down, 5 + up])
     assert measure_interval(one(0.1, 0.25, n=9), [(0, np.inf)])[0, 0] == 0
     assert not np.isfinite(measure_interval(one(5.0), [(-np.inf, np.inf)])).any()
 

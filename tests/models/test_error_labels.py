@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from bayes_assess._tools import engine
 from bayes_assess.models.error_labels import ErrorLabels
 
 
@@ -35,3 +36,20 @@ def test_labels_of_further_errors_are_mixtures_of_beta_binomials(n):
 def test_no_further_errors_have_no_labels():
     belief = ErrorLabels.from_scores(n_classes=4)
     assert belief.completed(np.random.default_rng(0), np.zeros((3, 4), int)).sum() == 0
+
+
+def test_hypotheses_weigh_by_the_probability_of_all_labels_of_errors():
+    """Of every row that is Dirichlet-multinomial, up to the number of orders, which all hypotheses have in common."""
+    scores = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]])
+    belief = first = ErrorLabels.from_scores(scores)
+    with engine.eager():
+        for row, label in [(0, 1), (0, 2), (0, 0), (2, 0), (0, 1), (2, 2), (0, 1)]:
+            belief = belief.observe(row, label, np.bool_(row != label))
+    told = np.array([[0, 3, 1], [0, 0, 0], [1, 0, 0]])
+    np.testing.assert_array_equal(belief.counts, told)
+    expected = np.zeros(len(first.base))
+    for row, others in enumerate([[1, 2], [0, 2], [0, 1]]):
+        alpha, counts = np.float64(first.base[:, row][:, others]), told[row, others]
+        expected += stats.dirichlet_multinomial(alpha, counts.sum()).logpmf(counts)
+    found = np.float64(belief.log_weight)
+    np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-5)  # 32 bits

@@ -186,6 +186,11 @@ def test_costs_that_were_not_given_are_not_made_up():
         ba.assess(POOL, ba.ConfusionMatrix()).result().cost  # noqa: B018
     with pytest.raises(ba.QuestionError, match="m >= 1"):
         ba.MostCostly(COST, m=0)
+    for large in (np.inf, 1e300):
+        with pytest.raises(ba.QuestionError, match=r"of 1e\+60 at most in size; that of predicted class 1 .* label 0 "):
+            ba.MostCostly([[0, 1], [large, 0]])
+    with pytest.raises(ba.QuestionError, match="holds numbers"):
+        ba.ConfusionMatrix([[0, 10**400], [1, 0]])
 
 
 @pytest.mark.slow

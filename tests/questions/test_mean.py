@@ -254,6 +254,9 @@ NAMED = ba.Pool(predictions=["a", "b", "c"])
         (lambda: ba.Mean({"a": np.nan}), "The value of class 'a' is nan; give a finite number"),
         (lambda: ba.Mean([1, "2"]), "The value at position 1 is '2'; give a finite number"),
         (lambda: ba.Mean([1, np.inf]), "position 1 is inf"),
+        (lambda: ba.Mean([1, -1e154]), "position 1 is -1e.154; give a finite number, of 1e.60 at most in size"),
+        (lambda: ba.Mean([1, 10**400]), "position 1 is 1000.* give a finite number"),
+        (lambda: ba.assess(NAMED, ba.Mean([0, 0, 1e-300])), "from 0 to 1e-300, less than 1e-60 apart"),
         (lambda: ba.Mean(3), "a mapping from classes to numbers, or a number for every class; found 3"),
         (lambda: ba.assess(POOL, ba.Mean(by="site")), "no group column 'site'"),
         (lambda: ba.Mean(by=SYSTEM), "The groups of a mean are those of a column of the pool: give its name"),
@@ -265,6 +268,18 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(ask, said):
         ask()
     assert str(caught.value)[0].isupper()
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1e-58, 1e58])
+def test_means_have_the_unit_of_the_values(unit):
+    pool, found = ba.Pool(predictions=["a", "b", "c", "a", "b", "c", "c"]), []
+    for values in ([0, 1, 3], [0, unit, 3 * unit]):
+        a = ba.assess(pool, ba.Mean(values), design="passive")
+        a.tell(a.ask(5).ids, ["a", "c", "b", "a", "c"])
+        found.append(a.result())
+    np.testing.assert_allclose(found[1].interval, unit * found[0].interval, rtol=1e-9)
+    assert found[1].estimate == pytest.approx(unit * found[0].estimate, rel=1e-12)
 
 
 def test_designs_are_those_of_measures():

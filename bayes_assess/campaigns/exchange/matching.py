@@ -13,6 +13,7 @@ import numpy as np
 from bayes_assess._tools.arrays import listing
 from bayes_assess.campaigns.exchange.cells import as_meant
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
+from bayes_assess.pool.number_labels import are_within
 from bayes_assess.pool.pool import Pool
 
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]+))?")
@@ -169,7 +170,7 @@ class LabelMatcher:
         own = text.strip()
         plain = not len(space.classes) and _PLAIN.fullmatch(own)  # of numbers that are not rounded, 59.961 is no 59,961
         ways = [own] if plain else sorted(number_keys(own))
-        ways = [way for way in ways if lowest <= float(way) <= highest]
+        ways = [way for way in ways if are_within(float(way), lowest, highest)]
         if len(ways) != 1:
             none = f"is no number from {lowest:g} to {highest:g}"
             none = "is no number" if np.isinf([lowest, highest]).all() else none
