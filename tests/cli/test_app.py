@@ -646,8 +646,8 @@ def test_a_program_of_its_own_prints_one_line_and_exits_with_2(tmp_path):
 
 
 def in_process(cache, *arguments):
-    """Run a command in a process of its own, as from a shell whose user has set nothing about JAX."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    """Run a command in a process of its own, as from a shell whose user has set nothing."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "BAYES_ASSESS_"))}
     command = [sys.executable, "-m", "bayes_assess", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, check=True, env=environment | {"XDG_CACHE_HOME": str(cache)}
