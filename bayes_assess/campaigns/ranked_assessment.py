@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_whole, show, values_of
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import for_whom
@@ -19,6 +19,7 @@ from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs.ranked import RankedDesign, check_budget
 from bayes_assess.errors import BayesAssessError, BudgetError, LabelError, PoolError, QuestionError, UnknownIdError
+from bayes_assess.pool._ids import id_array
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve, Question
@@ -204,7 +205,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         self._ranks: dict[Hashable, int] = {}  # of ids handed out, where the list cannot find them
 
     def _find(self, ids: ArrayLike) -> Units:
-        ids = np.atleast_1d(values_of(ids))
+        ids = id_array(ids)
         ranks = self.pool.ranks_of(ids)
         if ranks is None:
             ranks = np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
@@ -215,6 +216,10 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
                 "random, and of no others."
             )
         return ranks
+
+    def _noted(self, id: Hashable) -> Hashable:
+        ranks = self.pool.ranks_of([id])
+        return self._ids_of(self._find([id]) if ranks is None else ranks).tolist()[0]
 
     def _ids_of(self, units: Units) -> np.ndarray:
         return self.pool.ids_at(units)

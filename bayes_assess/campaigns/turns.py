@@ -133,7 +133,7 @@ class TakesTurns(ABC):
         Raises
         ------
         UnknownIdError
-            If the pool has no such item; of ranked lists nobody looks.
+            If the pool has no such item, or none of those asked for where a list knows ids by their ranks alone.
 
         Examples
         --------
@@ -180,9 +180,9 @@ class TakesTurns(ABC):
             list(book.events())  # none, or the file is damaged where they were
         self._take_snapshot()
 
+    @abstractmethod
     def _noted(self, id: Hashable) -> Hashable:
-        """Return what the journal calls an item on which there is a note."""
-        return id
+        """Return what the journal calls an item on which there is a note, or raise UnknownIdError."""
 
     def _take_snapshot(self) -> None:
         """Keep where the events have led now and then, so that whoever follows them later starts from there."""

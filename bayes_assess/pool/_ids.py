@@ -164,11 +164,17 @@ class IdIndex:
         return found
 
 
-def find_ids(wanted: ArrayLike, index: IdIndex | None, n_items: int) -> np.ndarray:
-    """Return the positions of ids; ``index`` is None for the row numbers 0..M-1. See `Pool.positions`."""
-    array = np.atleast_1d(values_of(wanted))
+def id_array(ids: ArrayLike) -> np.ndarray:
+    """Return ids as an array (n,), or raise UnknownIdError if they have more dimensions."""
+    array = np.atleast_1d(values_of(ids))
     if array.ndim != 1:
         raise UnknownIdError(f"Ids must be one-dimensional, but have shape {array.shape}.")
+    return array
+
+
+def find_ids(wanted: ArrayLike, index: IdIndex | None, n_items: int) -> np.ndarray:
+    """Return the positions of ids; ``index`` is None for the row numbers 0..M-1. See `Pool.positions`."""
+    array = id_array(wanted)
     if not array.size:
         return np.empty(0, dtype=np.intp)
     missing = first_missing(array)

@@ -17,7 +17,7 @@ from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import check_show
 from bayes_assess.pool._fingerprint import digest
-from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
+from bayes_assess.pool._ids import IdIndex, check_ids, find_ids, id_array
 from bayes_assess.pool._scores import both_columns
 from bayes_assess.pool.labels import LabelSpace
 from bayes_assess.pool.pool import Pool, checked_pool
@@ -290,7 +290,7 @@ class RankedList:
             return None
         if self._index is not None:
             return find_ids(ids, self._index, self.n_items) + 1
-        ranks = np.atleast_1d(values_of(ids))
+        ranks = id_array(ids)
         wrong = ranks.dtype.kind not in "iu"
         at = 0 if wrong else first_true((ranks < 1) | (ranks > self.n_items))
         if at is not None and len(ranks):

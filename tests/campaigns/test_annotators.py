@@ -288,6 +288,17 @@ def test_a_note_on_no_item_is_refused_and_the_journal_can_still_be_followed(tmp_
     assert ba.resume(tmp_path / "run.db", POOL).notes == a.notes
 
 
+@pytest.mark.parametrize("nobody", [0, 101, "x", "5", None, [1], 2.5, float("nan"), True])
+@pytest.mark.parametrize("options", [{}, {"ids": np.arange(200, 300)}, {"id_at": lambda ranks: ranks + 200}])
+def test_a_note_on_no_item_of_a_list_is_refused(nobody, options):
+    a = ba.assess(ba.RankedList(100, **options), ba.PrecisionCurve(p_min=0.5))
+    ids = a.ask(2).ids
+    with pytest.raises(ba.UnknownIdError):
+        a.note(nobody, "odd")
+    a.note(ids[1], "odd")
+    assert [note.id for note in a.notes] == [ids[1]]
+
+
 def test_ranked_lists_take_notes_on_any_item_and_no_corrections_by_annotators(tmp_path):
     a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5), journal=tmp_path / "run.db")
     ids = a.ask(2).ids

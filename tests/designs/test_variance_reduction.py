@@ -404,9 +404,9 @@ def test_what_it_cannot_serve_is_refused():
 
 @pytest.mark.slow
 def test_intervals_cover_on_pools_that_follow_no_member_of_the_belief():
-    """Over 5 pools x 40 campaigns x 3 budgets, 93 % on average, less two standard errors of 200 campaigns."""
+    """Over 25 pools x 8 campaigns x 3 budgets, 93 % on average, less two standard errors of a mean over pools."""
     covered, without = [], []
-    for seed in range(5):
+    for seed in range(25):
         rng = np.random.default_rng(seed)
         score = rng.normal(0, 1, 3000) + rng.exponential(1.0, 3000)
         rate = 1 / (1 + np.exp(-(rng.uniform(0.6, 3) * score - rng.uniform(3, 6) + np.sin(3 * score) * 0.5)))
@@ -415,12 +415,13 @@ def test_intervals_cover_on_pools_that_follow_no_member_of_the_belief():
         squashed = 1 / (1 + np.exp(-0.3 * score))
         pool = ba.Pool(predictions=predictions, scores=np.stack([1 - squashed, squashed], axis=1))
         study = ba.simulate(
-            pool, labels, ba.Metric("f1"), designs=["variance_reduction"], budgets=[50, 150, 400], repeats=40, seed=seed
+            pool, labels, ba.Metric("f1"), designs=["variance_reduction"], budgets=[50, 150, 400], repeats=8, seed=seed
         )
         covered.append(study.coverage["variance_reduction"])
         design = study.design_intervals["variance_reduction"]
         without.append(((design[..., 0] <= study.truth) & (study.truth <= design[..., 1])).all(1).mean())
-    error = np.sqrt(0.93 * 0.07 / 200)
+    # Campaigns on one pool miss together: waves that the curve does not follow differ from pool to pool.
+    error = np.std(covered, axis=0, ddof=1) / np.sqrt(len(covered))
     assert (np.mean(covered, axis=0) > 0.93 - 2 * error).all()
     # At all budgets at once, 95 % less two standard errors.
     assert np.mean(without) > 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)
