@@ -77,6 +77,23 @@ def test_votes_say_how_probable_a_label_is():
     assert wrong((1, 0, 9), (0, 0, 9)) == pytest.approx(alone / 2)
 
 
+def test_votes_for_one_of_several_labels_say_what_bayes_says():
+    """Of four classes that are alike probable, given two labels by people who err, each in one of three ways."""
+    error = LabellingError(36.0, 200, 4, ((1, 1, 1),))
+    right, other = 1 - error.draws, error.draws / 3
+    given = {true: np.prod([np.where(label == true, right, other) for label in (0, 1)], axis=0) for true in range(4)}
+    np.testing.assert_allclose(error._wrong, 1 - given[0] / sum(given.values()))
+
+
+def test_labels_of_three_annotators_differ_by_the_share_of_their_pairs():
+    a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 20), ba.GroupAccuracy())
+    for name, label in (("anna", "cat"), ("ben", "cat"), ("cleo", "dog")):
+        a.tell([0], [label], annotator=name)
+    error = a.labelling_error()
+    assert (error.differing, error.shared) == (pytest.approx(2 / 3), 1)
+    assert error.kinds == ((2, 1, 1),)
+
+
 def test_decisions_count_as_right():
     a, _, _ = campaign(1)
     before = a.labelling_error()
@@ -118,6 +135,17 @@ def test_chance_in_the_labels_themselves_widens_an_exact_answer():
     sd, error = spread_of(known.adjusted(of_all_labelled()).draws[:, 0])
     # 400 labels are wrong at e = .1 each: the number of wrong ones is binomial, and the answer divides by 1 - 2 e.
     assert abs(sd - np.sqrt(0.1 * 0.9 / 400) / 0.8) < 4 * error
+
+
+def test_wrong_labels_of_several_classes_agree_by_chance():
+    """Right labels are 1 - e, wrong ones e / 3 each: e = .12 makes two of an item differ in 1 - .88^2 - .12^2 / 3."""
+    differing = 1 - 0.88**2 - 0.12**2 / 3
+    known = LabellingError(differing=differing * 1e7, shared=10_000_000, n_classes=4, kinds=((1, 0, 400),))
+    np.testing.assert_allclose(known.draws, 0.12, atol=5 * np.sqrt(differing / 1e7))  # which e moves by less than
+    draws = known.adjusted(of_all_labelled()).draws[:, 0]
+    # .8 of the labels agree: (1 - e) p + e / 3 (1 - p) of them if p of the predictions are right.
+    expected, sd = (0.8 - 0.04) / (0.88 - 0.04), np.sqrt(0.12 * 0.88 / 400) / 0.84
+    assert abs(draws.mean() - expected) < 5 * sd / np.sqrt(len(draws))
 
 
 def test_few_labels_by_two_annotators_leave_open_how_many_are_wrong():

@@ -10,12 +10,14 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
+from bayes_assess._tools.axes import in_64_bits
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs._audit import audit_plan
 from bayes_assess.designs._gains import gains
 from bayes_assess.designs.step import one_label, start_campaign
 from bayes_assess.errors import DesignError, PriorError, QuestionError
+from bayes_assess.estimators import betting
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.questions import _events
@@ -134,6 +136,34 @@ def test_a_part_of_a_batch_settles_no_bets_before_the_first_label_has_come():
     assert 0 < int(a._state.audit.counts.sum()) < weights
 
 
+def test_bets_are_settled_on_what_was_known_when_each_item_was_asked_for():
+    a = told(100, batch=100)
+    before, known = a._state, np.array(a._state.audit.known)
+    size, queries = np.asarray(before.measure.size), a.ask(12)
+    believed, rates = np.asarray(a._state.audit.believed), np.exp2(np.asarray(a._state.audit.doublings) / 2)
+    assert np.ptp(rates) > 0
+    a.tell(queries.ids, LABELS[queries.ids])
+    audit, bets = a._state.audit, engine.tree_map(lambda x: np.asarray(x)[0], before.audit.bets)
+    with engine.eager(), in_64_bits():
+        for cell, label, weight in zip(
+            a._items.cells_of(queries.ids), LABELS[queries.ids], queries.weights, strict=True
+        ):
+            tables = audit.f[0], audit.g[0], known, size - known.sum(1), believed
+            bets = betting.update(bets, *tables, cell, label, weight > 0, rates=rates)
+            known[cell, label] += 1
+    assert (queries.weights > 0).sum() > 1
+    assert float(bets.n_draws) == float(before.audit.bets.n_draws[0]) + (queries.weights > 0).sum()
+    np.testing.assert_allclose(audit.bets.capital[0], bets.capital, rtol=1e-9)
+    np.testing.assert_array_equal(audit.known, known)
+
+
+def test_results_count_random_labels_without_and_with_the_event():
+    a = told(60)
+    counts = np.asarray(a._state.audit.counts)
+    assert a.result().evidence.found.audits.sum(0).tolist() == counts.sum(0).tolist()
+    assert counts[:, 0].sum() > counts[:, 1].sum()
+
+
 def test_labels_that_nobody_asked_for_are_known_and_audit_nothing():
     a = ba.assess(POOL, ba.Metric("f1"), design=SMALL)
     a.tell(np.arange(30), LABELS[:30])
@@ -227,13 +257,15 @@ def test_there_are_fewer_random_items_where_events_are_rare_and_none_is_never_dr
 def test_random_items_are_drawn_by_what_was_known_when_no_item_was_pending():
     a = told(30)
     a.ask(10)
-    before = np.asarray(a._state.audit.doublings)
+    before, believed = np.asarray(a._state.audit.doublings), np.asarray(a._state.audit.believed)
     a.tell(a.pending[:5], LABELS[a.pending[:5]])
     a.ask(3)
     np.testing.assert_array_equal(a._state.audit.doublings, before)
+    np.testing.assert_array_equal(a._state.audit.believed, believed)
     a.tell(a.pending, LABELS[a.pending])
     a.ask(1)
     assert (np.asarray(a._state.audit.doublings) != before).any()
+    assert (np.asarray(a._state.audit.believed) != believed).any()
 
 
 @pytest.mark.slow

@@ -235,6 +235,14 @@ def test_an_interval_without_a_draw_is_what_is_certain():
     np.testing.assert_allclose(ends, [0.5, 0.75])
 
 
+def test_what_was_ever_rejected_stays_rejected():
+    f, g = mean_tables(1)
+    state = start()
+    below = state.nodes[1:] <= 0.5
+    state = state._replace(best=np.where(below, 1e3, 1.0))  # of all capital 1 is left
+    np.testing.assert_allclose(interval(state, f, g, np.array([[0, 0]]), np.array([70])), [0.5, 1.0])
+
+
 def test_an_interval_survives_the_rejection_of_everything():
     f, g = mean_tables(1)
     counts, unlabelled, state = np.array([[10, 20]]), np.array([70]), start()

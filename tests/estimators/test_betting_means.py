@@ -122,3 +122,14 @@ def test_where_order_or_bounds_are_missing_there_is_none():
         rest = np.setdiff1d(np.arange(300), a.labelled[0])
         a.tell(rest, labels[rest])
         np.testing.assert_array_equal(a.result().design_interval, a.result().interval)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_one_draw_rejects_by_half_of_the_error_on_either_side(level):
+    """Who expects next to nothing bets 3/4 of the capital: of the greatest loss 1 + 3/4 (1 - theta) / theta is left."""
+    rest = np.ones(9999)
+    lower = bounded_mean_interval(np.ones(1), np.ones(1), rest, 1e-9, level)[0]
+    assert lower == pytest.approx(0.75 / (2 / (1 - level) - 0.25), rel=1e-9)
+    # With such bets the least loss leaves 1 + 3/4 theta / (1 - theta).
+    upper = bounded_mean_interval(np.zeros(1), np.ones(1), rest, 1e-9, level)[1]
+    assert 1 - upper == pytest.approx(0.75 / (2 / (1 - level) - 0.25), rel=1e-9)

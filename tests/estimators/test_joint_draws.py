@@ -68,3 +68,12 @@ def test_joined_draws_keep_margins_and_correlation(correlation):
         assert stats.kstest(column, kind.cdf).statistic < 2.3 / np.sqrt(20_000) + 1 / 400
     expected = 6 / np.pi * np.arcsin(correlation / 2)  # Spearman's, of a Gaussian copula
     assert stats.spearmanr(*draws.T).statistic == pytest.approx(expected, abs=error)
+
+
+def test_what_cannot_be_a_correlation_matrix_keeps_the_margins():
+    """Pairs that come from different sums may not fit together: an eigenvalue is negative, and left out."""
+    correlation = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
+    assert np.linalg.eigvalsh(correlation)[0] < -0.7
+    quantiles = np.tile((np.arange(400) + 0.5) / 400, (3, 1))
+    for column in joined_draws(quantiles, correlation, 20_000, seed=5).T:
+        assert stats.kstest(column, stats.uniform.cdf).statistic < 2.3 / np.sqrt(20_000) + 1 / 400

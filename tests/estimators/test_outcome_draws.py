@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
+from bayes_assess.estimators.posterior_measure import Completion, outcome_draws, posterior_measure
 from bayes_assess.models.error_labels import ErrorLabels
 
 N = 20_000
@@ -41,3 +41,12 @@ def test_items_without_the_event_have_the_labels_of_their_row():
     share = labels[:, 0, 2].sum() / wrong.sum()
     # Of a Dirichlet(1, 7) distribution 7 / 8, with the variance of one draw per pool at most.
     assert abs(share - 7 / 8) < 5 * np.sqrt(7 / 64 / N) * np.sqrt((wrong.astype(float) ** 2).mean()) / wrong.mean()
+
+
+def test_precautions_count_in_medians_by_as_much_as_they_are_more_probable_than_the_rest():
+    """13 of 20 draws weigh 2 * .65 - 1 = .3 together and the others .05 each: the first of these has half of .65."""
+    draws, feared = np.arange(20.0)[:, None], np.arange(20) < 13
+    assert posterior_measure(draws, np.bool_(False), feared).value.tolist() == [13.0]
+    assert posterior_measure(draws, np.bool_(False), ~feared).value.tolist() == [
+        6.0
+    ]  # less probable: they count nothing

@@ -9,7 +9,7 @@ from scipy import special, stats
 from bayes_assess.acquisition.poisson import blended, inclusion_probabilities
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.horvitz_thompson import beta_interval
-from bayes_assess.estimators.ratio_interval import Drawn, Unseen, ratio_interval
+from bayes_assess.estimators.ratio_interval import Drawn, Unseen, _missed, ratio_interval
 from published import ratio_variance
 
 N_SAMPLES = 120
@@ -163,3 +163,16 @@ def test_the_interval_of_few_events_covers_whatever_the_inclusion_probability(b,
         holds = low - 1e-9 <= 1 - n_wrong / n_items <= high + 1e-9
         covered += holds * special.comb(n_wrong, k) * b**k * (1 - b) ** (n_wrong - k)
     assert covered >= 0.88  # at worst; more than 0.95 for most
+
+
+def test_one_item_missed_stands_for_as_many_as_are_missed_for_each_that_is_drawn():
+    """As many failures before a success of probability b are geometric: mean (1 - b) / b, variance (1 - b) / b^2."""
+    b, z = 0.25, 2.0
+    unseen = Unseen(f=np.array([z, 0.0]), g=np.ones(2), inclusion=np.full(2, b), size=np.full(2, 1000.0))
+    hidden, one = _missed(unseen.f, unseen, 0.025)
+    assert hidden == 0  # 1,000 items are not all missed by chance
+    law = stats.nbinom(1, b)
+    assert one.mean == pytest.approx(z * law.mean())
+    assert one.variance == pytest.approx(z**2 * law.var())
+    few = unseen._replace(size=np.full(2, 10.0))  # ten are, with a probability of .056
+    assert _missed(few.f, few, 0.025) == (20.0, (0.0, 0.0))

@@ -53,3 +53,12 @@ def test_hypotheses_weigh_by_the_probability_of_all_labels_of_errors():
         expected += stats.dirichlet_multinomial(alpha, counts.sum()).logpmf(counts)
     found = np.float64(belief.log_weight)
     np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-5)  # 32 bits
+    # What labels to come are expected to be is by how much each would change the probability of all.
+    for row, label in [(0, 1), (0, 2), (1, 0), (2, 0)]:
+        with engine.eager():
+            after = np.float64(belief.observe(row, label, np.bool_(True)).log_weight)
+        chance = np.exp(special.logsumexp(after) - special.logsumexp(found))
+        assert belief.mean[row, label] == pytest.approx(chance, rel=1e-4)
+    weight = special.softmax(found)
+    worth = weight @ first.base.sum(-1) + told.sum(-1)
+    np.testing.assert_allclose(belief.strength, worth, rtol=1e-5)

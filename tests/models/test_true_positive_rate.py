@@ -45,6 +45,14 @@ def test_negative_items_say_nothing_of_a_rate_and_positive_ones_say_which_share_
     np.testing.assert_array_equal(posterior.share.b, [3 + 40, 2 + 7, 2])
 
 
+def test_items_that_are_out_tell_a_rate_as_much_as_they_are_expected_to_be_positive():
+    belief, out = fixed(), np.array([8, 5, 2])
+    after, expected = belief.update_at_mean(out), out * np.array([0.25, 0.2, 0.5])
+    np.testing.assert_allclose(after.rate.a + after.rate.b, belief.rate.a + belief.rate.b + expected, rtol=1e-6)
+    np.testing.assert_allclose(after.share.a + after.share.b, belief.share.a + belief.share.b + out, rtol=1e-6)
+    np.testing.assert_allclose(after.mean, belief.mean, rtol=1e-6)
+
+
 def test_a_dirichlet_distribution_of_the_three_outcomes_has_the_same_posterior():
     """Shares theta ~ Dirichlet(m, f, n): found / (found + missed) ~ Beta(f, m), found + missed ~ Beta(f + m, n)."""
     alpha = np.array([0.8, 1.5, 2.0])

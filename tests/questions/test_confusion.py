@@ -132,6 +132,12 @@ def test_a_cost_is_that_of_the_label_given_the_prediction_and_not_the_other_way_
     assert a.result().identified.tolist() == ["dog"]
 
 
+def test_the_most_costly_class_is_sought_among_the_worst():
+    result = told(ba.MostCostly(COST))
+    assert result.sought_column == "p_worst"
+    assert result.identified.tolist() == [result.groups[result.probability_worst.argmax()]]
+
+
 def test_the_most_frequent_confusions_come_first():
     result = told(ba.ConfusionMatrix())
     table = result.confusions(12)

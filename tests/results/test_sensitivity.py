@@ -142,3 +142,15 @@ def test_figures_show_the_interval_against_the_share_and_what_is_ruled_out(f1):
         "ruled out by random labels",
     ]
     np.testing.assert_allclose(ax.lines[0].get_ydata()[0], 16 / 18, rtol=1e-6)
+
+
+def test_a_verdict_holds_up_to_the_first_share_that_it_does_not_stand(session, monkeypatch):
+    hidden = sure(session.result()).sensitivity()
+    low = np.where(np.arange(100) % 40 < 8, 0.6, 0.4)  # it stands again from 40 % on
+
+    def answers(shares):
+        ends = np.stack([low[: len(shares)], np.ones(len(shares))], axis=-1)
+        return np.ones((len(shares), 1)), ends[:, None]
+
+    monkeypatch.setattr(type(hidden), "_answers", lambda self, shares: answers(shares))
+    assert hidden.holds_up_to(above=0.5) == pytest.approx(0.07)
