@@ -353,7 +353,7 @@ def test_why_an_answer_was_not_taken_can_be_read(browser):
         assert "1e+60 at most in size" in browser.text(".notice")
         browser.press("4", "2", "\ue007")
         until(lambda: browser.used() == 1)
-        assert "1e+60 at most in size" in browser.text(".notice")  # it is there for some seconds, however fast people are
+        assert "1e+60 at most in size" in browser.text(".notice")  # for some seconds
     assert session.labelled[1].tolist() == [42]
 
 
