@@ -5,7 +5,7 @@ Each design plays `reward.m` groups in a round and hands out one item of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.arms import MAX_REDRAWS, best_arms, top_two
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
 from bayes_assess.designs._arms import ArmDesign, CellState
+from bayes_assess.designs._base import Draw
 from bayes_assess.designs._blocks import SideBySide, best_cells
 from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
@@ -243,17 +244,23 @@ class BayesUCB(ArmDesign):
         optimistic = np.maximum(*(_mean_of_parts(value, campaigns.available) for value in values))
         return np.repeat(best_cells(rng, optimistic, campaigns.available)[None], n, axis=0)
 
+    def draw(
+        self, key: PRNGKey, state: CellState, first: Int[Array, ""] | int, n: Int[Array, ""] | int, length: int
+    ) -> tuple[Int[Array, " L"], Draw, CellState]:
+        """Choose a batch: quantiles of a mixture, which every label moves in all groups, are computed once for it."""
+        if beta_marginals(state.posterior) is None:
+            state = replace(state, memory=self.init_memory(state))
+        return super().draw(key, state, first, n, length)
+
     def init_memory(self, state: CellState) -> _Quantiles:
         """Lower and upper quantile of every group, where they decide."""
         return state.posterior.quantile(self._levels) if state.reward.of_each else ()
 
     def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Quantiles:
         """Only the quantiles of the group that was labelled have moved, where groups are independent."""
-        if not state.reward.of_each:
-            return ()
         marginals, old = beta_marginals(state.posterior), state.memory
-        if marginals is None:
-            return state.posterior.quantile(self._levels)
+        if not state.reward.of_each or marginals is None:
+            return old
         a, b = (parameter[cell] for parameter in marginals)
         return engine.at(old)[:, cell].set(beta_quantile(self._levels, a, b, old[:, cell]))
 

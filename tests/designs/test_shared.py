@@ -238,6 +238,21 @@ def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
     assert few_shares(design, state).argmax() == stats.beta.ppf(0.025, a, b).argmin()
 
 
+@pytest.mark.parametrize("prior", ["uninformative", "learned"])
+def test_bayes_ucb_follows_all_labels_told_so_far(prior):
+    """With a learned prior a label moves the quantiles of all groups, not of its own alone."""
+    pool, labels = made_pool([0.9, 0.5, 0.7, 0.8], [40, 40, 40, 40])
+    a = ba.assess(pool, ba.LeastAccurate("prediction"), design="bayes_ucb", prior=prior, seed=0)
+    asked = []
+    for _ in range(12):
+        lower = np.asarray(a.result().posterior.quantile(0.025))
+        queries = a.ask(1)
+        asked.append(int(queries.cells[0]))
+        assert lower[asked[-1]] <= lower.min() + 1e-9
+        a.tell(queries.ids, labels[queries.ids])
+    assert len(set(asked)) > 1
+
+
 @pytest.mark.parametrize(
     ("question", "belief"),
     [
