@@ -311,6 +311,52 @@ def test_people_differ_and_somebody_decides(browser):
     assert dict(zip(*(part.tolist() for part in session.labelled), strict=True)) == {3: "b", 4: "a"}
 
 
+def test_decisions_wait_for_a_server_that_is_away(run, browser):
+    session = files.reopen(run, None)
+    session.tell(["t3", "t4"], ["bug", "bug"], annotator="anna")
+    session.tell(["t3", "t4"], ["bill", "bill"], annotator="ben")
+    session.journal.close()
+    server = Server(run)
+    try:
+        browser.open(server.address)
+        first = browser.driver.current_window_handle
+        server.kill()
+        next(button for button in browser.all(".tools button") if button.text == "To decide (2)").click()
+        until(lambda: browser.text(".notice") == "The server does not answer. Trying again.")
+        server.start(server.port)
+        browser.driver.switch_to.new_window("tab")
+        browser.open(server.address)
+        browser.driver.switch_to.window(first)
+        decided = until(lambda: "Decide." in browser.text(".card") and browser.text(".card .field p"))
+        assert browser.text(".notice") == ""
+        server.kill()
+        browser.press("2")
+        until(lambda: browser.text(".notice") == "The server does not answer. Trying again.")
+        server.start(server.port)
+        browser.driver.switch_to.new_window("tab")
+        browser.open(server.address)
+        browser.driver.switch_to.window(first)
+        until(lambda: browser.text(".card .field p") not in ("", decided), "the other item to decide on")
+        assert browser.text(".notice") == ""
+    finally:
+        server.end()
+    assert known(run)[decided] == "bug"
+
+
+def test_why_an_answer_was_not_taken_can_be_read(browser):
+    session = ba.assess(ba.Pool(predictions=[7.5], bounds=(-np.inf, np.inf)), ba.Metric("mae"))
+    with served(session) as address:
+        browser.open(address)
+        browser.press(*"1e70", "\ue007")
+        until(lambda: "1e+60 at most in size" in browser.text(".notice"))
+        until(lambda: browser.all(".typed input"), "the item once more")
+        assert "1e+60 at most in size" in browser.text(".notice")
+        browser.press("4", "2", "\ue007")
+        until(lambda: browser.used() == 1)
+        assert "1e+60 at most in size" in browser.text(".notice")  # for some seconds
+    assert session.labelled[1].tolist() == [42]
+
+
 def test_the_page_works_by_the_keyboard_alone_on_phones_and_in_the_dark(browser):
     texts = {"text": ["word " * 60, "x" * 300] * 5}
     session = ba.assess(ba.Pool(predictions=["a long name of a class", "b"] * 5, show=texts), ba.GroupAccuracy())

@@ -1,7 +1,8 @@
 // The labelling page as one module: alone in a browser, where it talks to its server, or in a notebook as an anywidget.
 // What items say is only ever text to it.
 
-const AGAIN = [500, 1000, 2000, 4000]; // milliseconds until an answer that did not arrive is sent again
+const AGAIN = [500, 1000, 2000, 4000]; // milliseconds until what did not arrive is sent again
+const TO_READ = 5000; // milliseconds that people have to read why an answer was not taken, however fast they go on
 const SILENT = "The server does not answer.";
 const ANEW = "The server was started anew: open the page by the address that it printed then.";
 
@@ -33,8 +34,10 @@ export function mount(root, link) {
   let query = "";
   let note = null; // null while its field is closed
   let standing = null;
-  let problem = "";
-  let offline = ""; // why answers do not arrive
+  let problem = ""; // of the answer on the screen
+  let refusal = { text: "", until: 0 }; // why the server did not take an earlier one
+  let offline = ""; // why nothing arrives
+  const again = {}; // timers of what is asked for once more, by act
   let sending = false;
   let showing = false;
   let pressed = 0; // when, for measurements
@@ -70,6 +73,21 @@ export function mount(root, link) {
   async function call(act, payload = {}) {
     const have = [...open, ...recent].map((card) => card.key);
     return link.call(act, { have, ...payload });
+  }
+
+  /** Ask the server for what can be asked twice; once more, and again, while it is away. */
+  async function ask(act, payload, then, tries = 0) {
+    clearTimeout(again[act]);
+    let found;
+    try {
+      found = await call(act, payload);
+    } catch (error) {
+      fail(error);
+      if (error.offline) again[act] = setTimeout(() => ask(act, payload, then, tries + 1), AGAIN[Math.min(tries, AGAIN.length - 1)]);
+      return;
+    }
+    offline = "";
+    then(found);
   }
 
   function take(found) {
@@ -114,7 +132,7 @@ export function mount(root, link) {
     if (!link.waits(one)) { // another tab has sent it
       outbox.shift();
       offline = "";
-      call("next").then(take, fail);
+      ask("next", {}, take);
       return flush();
     }
     sending = true;
@@ -125,7 +143,7 @@ export function mount(root, link) {
       offline = "";
       sending = false;
       if (link.mine(one)) take(found);
-      else call("next").then(take, fail);
+      else ask("next", {}, take);
       part.live.textContent = `Saved. ${info.counts.used ?? ""} labelled.`;
       flush();
     } catch (error) {
@@ -139,14 +157,14 @@ export function mount(root, link) {
       outbox.shift();
       link.drop(one);
       fail(error);
-      call("next").then(take, fail);
+      ask("next", {}, take);
       flush();
     }
   }
 
   function fail(error) {
     offline = error.offline ?? "";
-    problem = offline ? "" : error.message;
+    if (!offline) refusal = { text: error.message, until: Date.now() + TO_READ };
     draw();
   }
 
@@ -169,6 +187,7 @@ export function mount(root, link) {
     recent = [...recent.filter((other) => other.key !== card.key), { ...card, answers }].slice(-10);
     editing = null;
     fresh();
+    if (Date.now() > refusal.until) refusal.text = "";
     draw();
     attend();
     requestAnimationFrame(() => setTimeout(() => performance.measure("answer to paint", { start: pressed })));
@@ -184,7 +203,7 @@ export function mount(root, link) {
     }
     const answers = given;
     if (!deciding) return put("answer", card, answers);
-    link.call("decide", { key: card.key, answers }).then((found) => showDecisions(found.decisions), fail);
+    ask("decide", { key: card.key, answers }, showDecisions);
   }
 
   function choose(code) {
@@ -235,6 +254,7 @@ export function mount(root, link) {
     if (deciding) return stopDeciding();
     if (note != null) note = null;
     else editing = null;
+    refusal.text = "";
     fresh();
     draw();
     attend();
@@ -247,16 +267,16 @@ export function mount(root, link) {
   }
 
   function startDeciding() {
-    link.call("decisions", {}).then((found) => showDecisions(found.decisions), fail);
+    ask("decisions", {}, showDecisions);
   }
 
-  function showDecisions(found) {
+  function showDecisions({ decisions }) {
     editing = null;
-    deciding = found.length ? found : null;
+    deciding = decisions.length ? decisions : null;
     fresh();
     draw();
     attend();
-    call("next").then(take, fail);
+    ask("next", {}, take);
   }
 
   function stopDeciding() {
@@ -327,7 +347,7 @@ export function mount(root, link) {
     part.answer.hidden = !info.show_answer;
     part.answer.setAttribute("aria-pressed", String(showing));
     const unsaved = outbox.length;
-    const said = offline ? `${offline} ${unsaved ? `${unsaved} answer${unsaved > 1 ? "s wait" : " waits"} here and will be sent later.` : "Trying again."}` : problem;
+    const said = offline ? `${offline} ${unsaved ? `${unsaved} answer${unsaved > 1 ? "s wait" : " waits"} here and will be sent later.` : "Trying again."}` : problem || refusal.text;
     part.notice.hidden = !said;
     if (part.notice.textContent !== said) part.notice.textContent = said;
     drawCard(card);
@@ -468,7 +488,7 @@ export function mount(root, link) {
   link.listen(root, onKey);
   draw();
   start();
-  return { refresh: () => call("next").then(take, fail) };
+  return { refresh: () => ask("next", {}, take) };
 }
 
 /** Draw estimate and intervals against labels. */
