@@ -167,7 +167,9 @@ def tally(campaigns: list[list[Any]]) -> tuple[list[dict[str, Any]], dict[str, A
         names = list(dict.fromkeys(name for one in campaigns for name in one[look][0]))
         for name in names:
             answers = [one[look][0][name] for one in campaigns if name in one[look][0]]
-            found.append({"look": look, "quantity": name, **_held(answers, whole=name in WHOLE)})
+            # Credible intervals hold every rank by itself, and say so.
+            whole = name in WHOLE and "credible" not in {one.guarantee for one in answers}
+            found.append({"look": look, "quantity": name, **_held(answers, whole)})
         sure = [right for one in campaigns for p, right in one[look][1] if p >= SURE]
         if sure:
             said[str(look)] = [len(sure), len(sure) - int(sum(sure))]

@@ -11,6 +11,7 @@ from bayes_assess.acquisition import measure_on_cells
 from bayes_assess.acquisition.importance import (
     deterministic_proposal,
     divergence,
+    f_measure_masses,
     normalised,
     optimal_proposal,
     stochastic_proposal,
@@ -125,3 +126,14 @@ def test_a_measure_of_ones_own_has_its_own_gradient():
     mean = (tp + (4 * fn + fp) / 5) / FULL.sum()
     norms = np.asarray(of_cells.norms(of_cells.risk(ITEMS / ITEMS.sum())))
     np.testing.assert_allclose(norms, [[0, f2 * 4 / 5 / mean], [f2 / 5 / mean, (1 - f2) / mean]], rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("predicted", [0.0, 1.0])
+def test_masses_of_an_f_measure_are_roots_of_expected_squares_of_its_influence(alpha, predicted):
+    """TP / (alpha PP + (1 - alpha) P) moves by l_1 - F l_2, up to a factor, of an item with the label y."""
+    theta, value = 0.2, 0.7
+    moves = [predicted * y - value * (alpha * predicted + (1 - alpha) * y) for y in (0, 1)]
+    expected = 0.4 * np.sqrt((1 - theta) * moves[0] ** 2 + theta * moves[1] ** 2)
+    arguments = (np.array([x]) for x in (0.4, predicted, theta))
+    np.testing.assert_allclose(f_measure_masses(*arguments, value, alpha), [expected], rtol=1e-12)

@@ -6,9 +6,9 @@ import pytest
 
 from bayes_assess._tools import engine
 from bayes_assess.acquisition import best_arms, beta_variance_reduction
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, VarianceReduction
+from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, ScaledVarianceReduction, VarianceReduction
 from bayes_assess.acquisition.verdict_rewards import PairwiseLambda
-from bayes_assess.models import BetaBernoulli
+from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy
 from bayes_assess.models.sampled_belief import SampledBelief
 
 THETA = np.array([0.9, 0.2, 0.5])
@@ -50,6 +50,23 @@ def test_what_other_groups_taught_may_count_as_two_labels():
     weak = BetaBernoulli(np.full(3, 0.5), np.full(3, 0.4))
     found = VarianceReduction(most_borrowed=2).deciding(weak, np.zeros((3, 2)))
     np.testing.assert_allclose(np.asarray(found.a), 0.5)  # no less than it is
+
+
+def test_a_sum_of_scaled_values_weighs_variances_by_the_squares():
+    scale = np.array([0.5, -2.0, 0.1])
+    with engine.eager():
+        found = ScaledVarianceReduction(scale=scale)(THETA, BELIEF, WEIGHT)
+        expected = VarianceReduction()(THETA, BELIEF, scale**2)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_a_label_that_is_known_to_come_reduces_the_variance_of_a_mixture_to_that_after_it(outcome):
+    belief = HierarchicalAccuracy.from_prior(n_groups=3).update_counts(np.array([[1, 9], [4, 2], [0, 1]]))
+    with engine.eager():
+        found = VarianceReduction()(np.full(3, float(outcome)), belief, WEIGHT)
+        after = [belief.observe(k, outcome).variance[k] for k in range(3)]
+    np.testing.assert_allclose(found, WEIGHT * (belief.variance - after), rtol=1e-6)
 
 
 def test_what_pairs_gain_is_the_same_from_draws():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import integrate, stats
 
+from bayes_assess._tools import engine
 from bayes_assess.acquisition import best_arm, best_arms, top_two
 from bayes_assess.models import BetaBernoulli
 
@@ -196,6 +197,17 @@ def test_top_two_ends_when_one_arm_is_certain_and_then_plays_the_winner_among_th
     arms = play_top_two(1.0, a, b, seed=8)
     others = winner_law(a[1:], b[1:])
     assert chi_square(arms, np.array([0, *others])) > ALPHA
+
+
+def test_a_leader_that_is_certain_is_challenged_by_the_best_of_the_others():
+    mean = np.array([0.2, 0.9, 0.5])
+
+    def certain(key, available):
+        return np.where(available, mean, -np.inf).argmax()
+
+    with engine.eager():
+        key = engine.random.as_key(np.array([0, 1], np.uint32))
+        assert [int(top_two(key, certain, np.ones(3, bool), beta)) for beta in (0.0, 1.0)] == [1, 2]
 
 
 # -- strict modes ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from _audit_answers import Said, verdicts
+from _audit_answers import BAND, Said, verdicts
 from _audit_questions import CASES
 from _audit_worlds import KIND_OF, made
 from _rows import read_rows
@@ -53,6 +53,14 @@ def test_a_point_that_misses_and_an_estimate_outside_are_found():
     outside = Said(np.array([0.9]), np.array([[0.4, 0.6]]), np.array([0.5]), "credible")
     ((found,), _) = tally([[({"answer": one}, [])] for one in (said(False, 0.0), outside)])
     assert (found["n"], found["coverage"], found["broken"]) == (2, 0.5, 1)
+
+
+@pytest.mark.parametrize(("guarantee", "share", "of"), [(BAND, 0.0, 1), ("credible", 0.5, 2)])
+def test_bands_are_counted_whole_and_credible_intervals_rank_by_rank(guarantee, share, of):
+    held, missed = said(True, guarantee=guarantee), said(False)
+    both = Said(*(np.concatenate(parts) for parts in zip(held[:3], missed[:3], strict=True)), guarantee)
+    ((found,), _) = tally([[({"precision": both}, [])]])
+    assert (found["coverage"], found["of"]) == (share, of)
 
 
 def test_verdicts_are_right_by_the_truth_and_the_rope():

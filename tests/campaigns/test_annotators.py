@@ -47,6 +47,33 @@ def test_the_label_told_first_counts_until_somebody_decides():
     assert found.in_force.tolist() == ["dog", "eel"]
 
 
+@pytest.mark.parametrize("decided", [False, True])
+def test_own_labels_are_put_right_without_those_that_count(decided):
+    a = two_annotators(session())
+    if decided:
+        a.resolve(["a"], ["eel"])
+    by, label = ("A1", "dog") if decided else ("A2", "dog")
+    assert a.correct(["a"], [label], annotator=by) == 1
+    assert a.disagreements(resolved=True).labels[by][0] == label
+    assert dict(zip(*a.labelled, strict=True))["a"] == ("eel" if decided else "cat")
+
+
+def test_a_rule_leaves_alone_what_was_decided():
+    a = two_annotators(session())
+    a.resolve(["b"], ["eel"])
+    assert a.resolve(rule="A2") == 1  # c alone
+    assert dict(zip(*a.labelled, strict=True)) == {"a": "cat", "b": "eel", "c": "dog", "d": "dog"}
+
+
+def test_a_book_comes_back_from_its_arrays():
+    book, again = AnnotatorBook(), AnnotatorBook()
+    book.record(Told(np.array([4, 7, 9]), np.array([0, 1, 2]), np.array(["A1", "A2", "A1"])))
+    book.record(Told(np.array([7, 4]), np.array([0, 0]), np.array(["A1", "A2"])))
+    book.settle(np.array([9, 7]))
+    again.restore(book.arrays())
+    assert vars(again) == vars(book)
+
+
 def test_counts_are_those_of_labels_in_force():
     a = two_annotators(session())
     plain = session()

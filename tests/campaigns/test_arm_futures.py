@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,18 @@ def test_rounds_have_as_many_items_as_are_missing():
     side = SideBySide(nobody, nothing[..., None], nothing[..., None], nothing, nothing + 50, np.ones(1), None)
     assert block(choose, side, 10, n_rounds=4).tolist() == [[10]]
     assert sizes == [3, 3, 3, 1]
+
+
+def test_top_two_challenges_a_leader_as_often_as_it_should_side_by_side():
+    """The last group is right in one of ten items, the others in nine: no draw of 2,000 leads another."""
+    session = told(ba.LeastAccurate(), prior="uninformative", n=200)
+    side, rng = side_by_side(session, 1), np.random.default_rng(0)
+    counts = np.array([[[100, 900], [100, 900], [100, 900], [900, 100]]])
+    posterior = session._setting.prior.update_counts(counts)
+    side = replace(side, posterior=posterior, counts=counts, remaining=np.full((1, 4), 50))
+    for beta in (0.0, 0.2, 1.0):
+        leads = (ba.designs.TopTwo(beta=beta).play_all(rng, side, 2000) == 3).sum()
+        assert stats.binomtest(int(leads), 2000, 1 - beta).pvalue > 1e-4
 
 
 def test_items_are_drawn_without_replacement():

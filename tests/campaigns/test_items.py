@@ -84,3 +84,15 @@ def test_items_put_back_come_in_their_place_and_items_set_aside_never(groups, da
         assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
         assert (book.n_pending, book.n_skipped) == (book.pending.sum(), book.skipped.sum())
         assert book.skipped_by_cell.sum() == book.n_skipped
+
+
+def test_a_book_comes_back_from_its_arrays_with_the_weights_of_what_is_out():
+    cells = ba.cells(ba.Pool(predictions=[0, 0, 1, 1, 0, 1]), seed=5)
+    book, again = ItemBook(cells), ItemBook(cells)
+    book.hand_out(book.next_items(np.array([1, 0, 0])), np.array([0.5, 2.0, 1.0]))
+    book.accept(np.flatnonzero(book.unseen(np.arange(6)))[:1])
+    again.restore(book.arrays())
+    for one, other in zip(again.out, book.out, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert set(again.out[1]) == {0.5, 1.0, 2.0}
+    assert again.remaining.tolist() == book.remaining.tolist()

@@ -433,6 +433,15 @@ def test_intervals_cover_on_made_pools(kind):
         assert (held[1] >= least).all(), (design, held)
 
 
+def test_one_more_error_as_great_as_the_greatest_moves_a_mean_by_its_distance():
+    a = ba.assess(POOL, ba.Metric("mae"), design="passive")
+    ids = a.ask(20).ids
+    a.tell(ids, Y[ids])
+    errors, found = np.abs(Y - F)[ids], a.result().evidence.answer
+    np.testing.assert_allclose(found.rise, (errors.max() - errors.mean()) / 20)
+    np.testing.assert_allclose(found.fall, (errors.mean() - errors.min()) / 20)
+
+
 def test_sheets_have_numbers_with_points_and_commas():
     match = LabelMatcher(POOL)
     assert [match(text).found for text in ("59.961", " -1e-3 ", "7,5")] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import jax
@@ -289,6 +290,28 @@ def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_a
     played, _, _ = choose_batch(design, KEY, state, 0, 12)
     turns = played[:9].reshape(3, 3)
     assert all(len(set(turn)) == 3 for turn in turns.tolist())
+
+
+def test_a_group_of_a_round_whose_items_are_all_labelled_by_now_is_not_waited_for():
+    a = ba.assess(POOL, ba.MostAccurate(m=2), design="thompson", prior="uninformative", seed=3)
+    first = a.ask(1).ids
+    (waiting,) = (arm for arm in np.asarray(a._state.queue).tolist() if arm >= 0)
+    others = np.setdiff1d(np.flatnonzero(POOL.predictions == waiting), POOL.positions(first))
+    a.tell(POOL.ids[others], LABELS[others])
+    assert a.n_remaining == POOL.n_items - 1 - len(others)
+    assert POOL.predictions[POOL.positions(a.ask(1).ids)][0] != waiting
+
+
+@pytest.mark.parametrize("name", ["thompson", "bayes_ucb"])
+def test_what_is_carried_from_label_to_label_is_what_it_would_be_at_the_posterior(name):
+    design = ARMS[name]()
+    state = fresh_state(design, ba.LeastAccurate(), eager=True)
+    assert not isinstance(state.memory, tuple)
+    cells, outcomes = np.array([0, 1, 1, 3, 0, 1]), np.array([1, 0, 1, 0, 1, 0])
+    state = update_batch(design, reserve_batch(design, state, cells), cells, outcomes)
+    with engine.eager():
+        anew = design.init_memory(replace(state, prior=state.posterior, counts=np.zeros_like(state.counts)))
+    np.testing.assert_allclose(state.memory, anew, rtol=1e-6, atol=1e-9)
 
 
 def test_pending_items_lower_the_worth_of_their_group():

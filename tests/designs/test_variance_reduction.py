@@ -19,6 +19,7 @@ from bayes_assess.designs.step import one_label, start_campaign
 from bayes_assess.errors import DesignError, PriorError, QuestionError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.models.calibration_curve import drawn
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.questions import _events
 
@@ -473,3 +474,29 @@ def test_labels_of_another_measure_answer_a_curve():
     assert np.shape(curve.estimate) == (2 * n,)
     recall = np.asarray(curve.estimate[n:])
     assert (np.diff(recall) <= 0.02).all()  # medians of what falls in every draw
+
+
+def test_a_difference_of_exactly_the_rope_is_none():
+    pool = ba.Pool(predictions=[0] * 5 + [1] * 5, systems={"b": [0] * 5 + [1] * 4 + [0]})
+    a = ba.assess(pool, ba.Metric("accuracy", systems=["prediction", "b"]))
+    a.tell(pool.ids, [0] * 5 + [1] * 5)
+    assert a.result().difference(0, 1, rope=0.1)[2:] == (0, 1, 0)
+
+
+def test_a_group_of_many_that_is_unlike_its_scores_is_believed_to_be_so_in_sessions_and_studies():
+    """Of 30 groups one has no positive, whatever its scores; half of its items are labelled."""
+    rng, site = np.random.default_rng(1), np.arange(600) % 30
+    scores = rng.beta(2, 2, 600)
+    labels = np.where(site == 0, 0, rng.random(600) < scores).astype(int)
+    a = ba.assess(ba.Pool(scores=scores, groups={"site": site}), ba.Rate(by="site"), design=VarianceReduction(2))
+    some = np.flatnonzero(((site == 0) & (np.arange(600) < 300)) | (np.arange(600) % 7 == 1))
+    a.tell(some, labels[some])
+    found = a.result().evidence.found
+    with engine.eager(), in_64_bits():
+        alike = drawn(a._state.belief, len(found.curves))[0]
+        look = engine.tree_map(lambda x: np.asarray(x)[None], engine.fetched(a.design.record(a._state)))
+        study = a.design.digest(look, a._setting, 0, 0.95)
+    cells = a._items.cells_of(np.flatnonzero(site == 0))
+    assert (found.curves[:, cells].mean(0) < np.asarray(alike)[:, cells].mean(0) - 0.1).all()
+    spread = found.draws[:, 0].std()
+    assert abs(study.value.ravel()[0] - np.median(found.draws[:, 0])) < 5 * 1.2533 * spread / np.sqrt(512)

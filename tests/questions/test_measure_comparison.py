@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import in_64_bits
 from bayes_assess.campaigns.description import describe_question, described_question
 from bayes_assess.designs import VarianceReduction
+from bayes_assess.estimators import betting
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import value_of
@@ -225,3 +228,20 @@ def test_leads_of_a_system_that_corrects_another_hold():
         truth, (low, high) = ba.Best().truth(pool, labels)[1], a.result().interval[1]
         held.append(low - 1e-12 <= truth <= high + 1e-12)
     assert sum(held) >= 7
+
+
+def test_a_difference_without_trust_is_that_of_two_intervals_that_hold_together():
+    """Each misses with half of the probability that is left."""
+    a = told(SYSTEMS, 30, design=VarianceReduction(n_strata=4, audit=0.9))
+    state, counts = a._state, np.asarray(a._state.settled_counts)
+    unlabelled = np.asarray(state.measure.size) - counts.sum(1)
+    ends = []
+    for side in range(2):
+        f, g = state.audit.f[side], state.audit.g[side]
+        bets = engine.tree_map(lambda x, side=side: np.asarray(x)[side], state.audit.bets)
+        with engine.eager(), in_64_bits():
+            ends.append(betting.interval(bets, f, g, counts, unlabelled, 0.95))
+    (low, high), (least, most) = ends
+    found = a.result(level=0.9).design_interval
+    np.testing.assert_allclose(found, [low - most, high - least], atol=1e-9)
+    assert np.diff(a.result(level=0.8).design_interval) < 0.999 * np.diff(found) < 1.9  # known from random items

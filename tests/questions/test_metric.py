@@ -8,6 +8,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.designs import Adaptive, Stratified
+from bayes_assess.estimators.intervals import ellipsoid_radius
 from bayes_assess.measures import Measure, measure
 from bayes_assess.questions import ScorePrior
 
@@ -73,6 +74,21 @@ def test_several_measures_have_a_covariance_and_an_ellipsoid():
     with pytest.raises(ba.QuestionError, match="3 measures; found 2"):
         r.in_ellipsoid([1, 0])
     assert r.plot(truth=r.question.truth(POOL, LABELS)).get_title(loc="left").startswith("Precision, recall and F1")
+
+
+def test_an_ellipsoid_counts_what_one_more_draw_could_move():
+    r = told(ba.Metric(["precision", "recall"]), "passive", 120).result()
+    found = r.evidence.answer
+    spread = r.covariance + np.diag(np.maximum(found.rise, found.fall) ** 2)
+    away = np.linalg.cholesky(spread) @ [0.6, 0.8]  # at the distance 1
+    radius = ellipsoid_radius(r.evidence.n_effective.min(), 2) ** 0.5
+    assert r.in_ellipsoid(r.estimate + 0.999 * radius * away)
+    assert not r.in_ellipsoid(r.estimate + 1.001 * radius * away)
+
+
+def test_draws_of_weighted_measures_move_together_as_the_measures_do():
+    r = told(ba.Metric(["accuracy", "zero_one_loss"]), "passive", 120).result()
+    np.testing.assert_allclose(r.evidence.joint.sum(1), 1, atol=0.01)  # of quantiles of two intervals
 
 
 @pytest.mark.slow

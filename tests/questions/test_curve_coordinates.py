@@ -1,0 +1,31 @@
+"""What curves know of cells does not depend on whether alike items are listed one by one or counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bayes_assess.models.curve_rates import Coordinates
+from bayes_assess.questions._curve_coordinates import with_groups, with_votes
+
+CELL = np.array([0, 0, 1, 1, 2, 2, 0])
+TIMES = np.array([5, 1, 2, 7, 1, 30, 4])
+GROUP = np.array([0, 1, 2, 0, 1, 1, 2])
+VOTES = np.array([[1, 0], [0, 0], [1, 1], [0, 1], [1, 0], [0, 1], [1, 1]], bool)
+NOTHING = {name: np.zeros((1, 3)) for name in ("place", "standard")}
+EMPTY = Coordinates(
+    **NOTHING, smooth=np.zeros((1, 3, 8)), feature=np.zeros(3), unit=np.ones(1), log_odds=0.0, groups=np.zeros((3, 0))
+)
+
+
+@pytest.mark.parametrize(("grouped", "of_items"), [(with_groups, GROUP), (with_votes, VOTES)])
+def test_shares_of_cells_count_alike_items_as_often_as_there_are(grouped, of_items):
+    counted = grouped(EMPTY, of_items, CELL, TIMES).groups
+    listed = grouped(EMPTY, np.repeat(of_items, TIMES, axis=0), np.repeat(CELL, TIMES)).groups
+    np.testing.assert_allclose(counted, listed, rtol=1e-6)
+    assert np.abs(counted - grouped(EMPTY, of_items, CELL).groups).max() > 0.1
+
+
+def test_shares_of_groups_are_those_of_the_items_of_a_cell():
+    found = with_groups(EMPTY, GROUP, CELL, TIMES).groups
+    np.testing.assert_allclose(found, [[0.5, 0.1, 0.4], [7 / 9, 0, 2 / 9], [0, 1, 0]], rtol=1e-6)
