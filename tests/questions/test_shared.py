@@ -80,7 +80,7 @@ def test_results_speak_tabulate_draw_and_go_to_arviz(name):
     assert result.plot().get_title(loc="left")
     if name in COUNTED:
         data = result.to_arviz()
-        assert "posterior" in list(data.groups()) or "posterior" in data.children
+        assert list(data["posterior"].data_vars)
         assert "label" not in data["posterior"].dims  # which ArviZ's summaries call a dimension of their own
     else:
         with pytest.raises(ba.QuestionError, match="without a posterior"):
