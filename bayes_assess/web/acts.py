@@ -11,6 +11,7 @@ from bayes_assess._tools.strict_json import plain
 from bayes_assess.web.desk import Desk
 from bayes_assess.web.standing import standing
 
+_ACTS = frozenset(("open", "next", "answer", "skip", "decide", "decisions"))
 ANSWERING = frozenset(("answer", "skip", "decide"))  # after which the answer so far is another one
 
 
@@ -66,33 +67,33 @@ class Acts:
             If an answer cannot be taken.
         """
         desk = self.desk
-        found: dict[str, object] = {}
+        if act not in _ACTS:
+            raise UnknownActError(act)
         try:
             name = sent.get("name")
             name = str(name).strip()[:80] or None if name is not None else None
-            person = name or f"#{str(sent['person'])[:200]}"
+            person = name or f" #{str(sent['person'])[:200]}"  # no name begins with a blank
             have = {str(key) for key in sent.get("have") or ()}
             key, note = str(sent.get("key")), str(sent.get("note") or "")
             answers: list[Json] = list(sent.get("answers") or ())
-        except (LookupError, TypeError, AttributeError):
+            for text in (person, key, note):
+                text.encode()  # halves of characters, which JSON can hold, could not be written anywhere
+        except (LookupError, TypeError, AttributeError, UnicodeError):
             raise UnknownActError(act) from None
         if act == "decisions":
             return plain({"decisions": desk.decisions()})
         if act == "decide":
             return plain({"decisions": desk.decide(key, answers)})
-        if act == "open" or not desk.has_seat(person):  # whose server was started anew
-            found = desk.opened(person, name)
         if act == "open":
-            found |= {"title": self.title, "campaign": self._campaign, "show_answer": self.show_answer, "name": name}
-        elif act == "next":
-            found = desk.next(person, have)
-        elif act == "answer":
-            found = desk.answer(person, key, answers, note, have)
-        elif act == "skip":
-            found = desk.skip(person, key, note, have)
-        else:
-            raise UnknownActError(act)
-        return plain(found)
+            found = desk.opened(person, name)
+            about = {"title": self.title, "campaign": self._campaign, "show_answer": self.show_answer, "name": name}
+            return plain({**found, **about})
+        desk.seat(person, name)  # the server may have been started anew
+        if act == "next":
+            return plain(desk.next(person, have))
+        if act == "answer":
+            return plain(desk.answer(person, key, answers, note, have))
+        return plain(desk.skip(person, key, note, have))
 
     def look(self) -> dict[str, Json]:
         """Return the answer so far with how it has come about, as plain values for JSON."""

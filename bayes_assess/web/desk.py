@@ -105,9 +105,8 @@ class Desk:
             If nobody can be called so.
         """
         with self.lock:
-            if name is not None and person not in self._seats:
-                name = str(annotator_names(name, 1, self.session.pool.show or ())[0])
-            seat = self._seat(person, name)
+            self.seat(person, name)
+            seat = self._seats[person]
             return {
                 "answer": self.kind.spec,
                 "paired": self.session.question.labels_each == 2,
@@ -115,9 +114,23 @@ class Desk:
                 **self._state(seat, []),
             }
 
-    def has_seat(self, person: str) -> bool:
-        """Tell whether somebody has opened the page here."""
-        return person in self._seats
+    def seat(self, person: str, name: str | None = None) -> None:
+        """Give somebody a seat who has none; nothing is asked for until there is something to say in return.
+
+        Parameters
+        ----------
+        person, name : str
+            As of `opened`.
+
+        Raises
+        ------
+        LabelError
+            If nobody can be called so.
+        """
+        with self.lock:
+            if name is not None and person not in self._seats:
+                name = str(annotator_names(name, 1, self.session.pool.show or ())[0])
+            self._seat(person, name)
 
     def prepare(self) -> None:
         """Choose the first items before anybody is there."""
@@ -321,9 +334,12 @@ class Desk:
         """Open items that the person, or somebody without a name, had before a restart, or that nobody has had yet."""
         for name in dict.fromkeys((seat.name or UNNAMED, UNNAMED)):
             waiting = self._orphans.get(name, [])
+            pending = set(self.session.pending.tolist()) if waiting else set()
             while waiting and len(seat.open) < AHEAD:
-                for unit in units_of(self.session, self._history.unit(waiting.pop(0)), self._pictures):
-                    seat.open[unit.key] = unit
+                ids = self._history.unit(waiting.pop(0))
+                if ids[0] in pending:  # and was not answered this moment
+                    for unit in units_of(self.session, ids, self._pictures):
+                        seat.open[unit.key] = unit
 
     def _follow(self) -> None:
         """Take note of what others wrote to the journal, and of who is away for too long."""

@@ -12,7 +12,6 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -27,10 +26,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _OWN = ("same-origin", "none")  # values of Sec-Fetch-Site: the page itself, or somebody who typed the address
 _METHODS = ("GET", "HEAD", "POST")
 _LONGEST = 1_000_000  # bytes of a body
-_REFUSED = {
+REFUSED = {  # by status
     400: "This request is not one that the page sends.",
     403: "Open the page by the address that bayes-assess printed; type or paste it, as links from other sites are "
     "refused.",
+    404: "There is no such page.",
     405: "This method is not allowed here.",
     413: "That is too long.",
     415: "Write in JSON.",
@@ -155,21 +155,16 @@ class Guard:
             if headers.get("content-type", [""])[0].split(";")[0].strip() != "application/json":
                 return 415
             length = headers.get("content-length", [""])[0]
-            if not length.isdecimal():
+            if not length.isdecimal() or "transfer-encoding" in headers:  # which is as long as it likes
                 return 400
             if int(length) > _LONGEST:
                 return 413
         return 0
 
     def _is_known(self, headers: Mapping[str, list[str]]) -> bool:
-        for header in headers.get("cookie", []):
-            try:
-                found = SimpleCookie(header).get(self._cookie)
-            except CookieError:
-                continue
-            if found is not None and found.value in self._sessions:
-                return True
-        return False
+        """Tell whether a cookie is ours; others are of any form, as all servers of a machine share its cookies."""
+        cookies = (one.partition("=") for header in headers.get("cookie", []) for one in header.split(";"))
+        return any(name.strip() == self._cookie and value.strip() in self._sessions for name, _, value in cookies)
 
     async def _exchange(self, scope: Message, send: Send, token: str) -> None:
         """Change the token of the printed address for a cookie, and take it out of the address."""
@@ -187,7 +182,7 @@ class Guard:
         await _send(send, 303, [*self._headers, *headers], b"")
 
     async def _refuse(self, send: Send, status: int) -> None:
-        text = _REFUSED[status].encode()
+        text = REFUSED[status].encode()
         await _send(send, status, [*self._headers, ("content-type", "text/plain; charset=utf-8")], text)
 
     def _guarded(self, send: Send) -> Send:

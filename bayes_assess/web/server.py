@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -24,7 +25,7 @@ from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import PICTURES, Pictures
-from bayes_assess.web.guard import Guard, is_loopback
+from bayes_assess.web.guard import REFUSED, Guard, is_loopback
 from bayes_assess.web.notice import COMMAND, NO_COMMAND, Notice, noticed
 
 STATIC = Path(__file__).parent / "static"
@@ -67,7 +68,8 @@ class Page:
         self._answers = ThreadPoolExecutor(1, thread_name_prefix="answers")
         self._looking: set[asyncio.Queue[str]] = set()
         self._standing: dict[str, Json] | None = None
-        self._stale = self._busy = False
+        self._stale = False
+        self._answering: asyncio.Task[None] | None = None
         self.ending: Callable[[], bool] = lambda: False  # whether streams are to end
 
     def app(self) -> Starlette:
@@ -81,7 +83,8 @@ class Page:
         ]
         if self._commands is not None:
             routes.insert(0, Route(COMMAND, self._command, methods=["POST"]))
-        return Starlette(routes=routes, lifespan=self._lifespan)
+        handlers = {HTTPException: _refused, ClientDisconnect: _left}
+        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -105,16 +108,13 @@ class Page:
         if name == "favicon.ico":
             return Response(status_code=204)
         if name not in _TYPES:
-            return Response("There is no such page.", 404, media_type="text/plain")
+            raise HTTPException(404)
         return Response((STATIC / name).read_bytes(), media_type=_TYPES[name])
 
     async def _picture(self, request: Request) -> Response:
         folder, name = self._pictures.folder, request.path_params["path"]
-        if folder is None or "\0" in name:
-            return Response("There is no such picture.", 404, media_type="text/plain")
-        root = Path(folder)
-        path = (root / name).resolve()
-        if not path.is_relative_to(root) or path.suffix.lower() not in PICTURES or not path.is_file():
+        path = None if folder is None else _picture_in(Path(folder), name)
+        if path is None:
             return Response("There is no such picture.", 404, media_type="text/plain")
         return FileResponse(path)
 
@@ -154,15 +154,15 @@ class Page:
         """Stream the answer so far, anew whenever it has changed."""
         if not self.show_answer:
             return _said("The answer is not shown here; start the page with --show-answer.", 403)
-        news: asyncio.Queue[str] = asyncio.Queue()
-        self._looking.add(news)
-        if self._standing is not None:
-            news.put_nowait(_event(self._standing))
-        else:
-            self._changed()
 
         async def events() -> AsyncIterator[str]:
+            news: asyncio.Queue[str] = asyncio.Queue(1)  # the latest alone, however slowly it is read
+            self._looking.add(news)
             try:
+                if self._standing is None:
+                    self._changed()
+                else:
+                    news.put_nowait(_event(self._standing))
                 silent = 0.0
                 while not self.ending():
                     try:
@@ -183,24 +183,21 @@ class Page:
         if not self.show_answer:
             return
         self._stale = True
-        if not self._busy:
-            self._busy = True
-            self._loop.run_in_executor(self._answers, self._answer_anew)
+        if self._answering is None or self._answering.done():
+            self._answering = self._loop.create_task(self._answer_anew())
 
-    def _answer_anew(self) -> None:
-        try:
-            while self._stale:
-                self._stale = False
-                self._loop.call_soon_threadsafe(self._tell, self._acts.look())
-        except BayesAssessError as error:
-            self._loop.call_soon_threadsafe(self._tell, {"lines": [str(error)], "path": []})
-        finally:
-            self._busy = False
-
-    def _tell(self, found: dict[str, Json]) -> None:
-        self._standing = found
-        for news in self._looking:
-            news.put_nowait(_event(found))
+    async def _answer_anew(self) -> None:
+        while self._stale:
+            self._stale = False
+            try:
+                found = await self._loop.run_in_executor(self._answers, self._acts.look)
+            except BayesAssessError as error:
+                found = {"lines": [str(error)], "path": []}
+            self._standing = found
+            for news in self._looking:
+                while not news.empty():
+                    news.get_nowait()
+                news.put_nowait(_event(found))
 
 
 def listening(host: str, port: int | None) -> socket.socket:
@@ -328,6 +325,27 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def _picture_in(folder: Path, name: str) -> Path | None:
+    """Return where a picture of a folder is; None where there is none of that name."""
+    try:
+        path = (folder / name).resolve()
+        found = path.is_relative_to(folder) and path.suffix.lower() in PICTURES and path.is_file()
+    except (OSError, RuntimeError, ValueError):  # a name that is too long or has a null, or a link to itself
+        return None
+    return path if found else None
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """Say in a sentence why there is nothing at a path."""
+    assert isinstance(error, HTTPException)
+    return Response(REFUSED[error.status_code], error.status_code, error.headers, "text/plain")
+
+
+async def _left(_: Request, __: Exception) -> Response:
+    """End a request whose sender has gone in the middle of it, which is no fault of the server."""
+    return Response(status_code=400)
 
 
 def _event(found: dict[str, Json]) -> str:
