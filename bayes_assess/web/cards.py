@@ -176,9 +176,7 @@ class AnswerKind:
 
     def _code(self, code: Json) -> int:
         if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < len(self.answers.choices):
-            raise LabelError(
-                f"{show(code)} is the number of no class; the classes are {listing(self.answers.choices)}."
-            )
+            raise LabelError(f"No class has the number {show(code)}; the classes are {listing(self.answers.choices)}.")
         return code
 
 

@@ -46,7 +46,7 @@ def test_answers_of_the_page_are_labels_of_the_session(session, monkeypatch):
 def test_what_cannot_be_taken_is_said_and_nothing_breaks(session, monkeypatch):
     widget, sent = ba.label(session), []
     monkeypatch.setattr(widget, "send", sent.append)
-    assert "is the number of no class" in talk(widget, sent, "answer", key="0", answers=[5], have=[])[0]["error"]
+    assert "No class has the number 5" in talk(widget, sent, "answer", key="0", answers=[5], have=[])[0]["error"]
     assert "not what the page sends" in talk(widget, sent, "fly")[0]["error"]
     assert "not what the page sends" in talk(widget, sent, "answer", have=3)[0]["error"]
     assert not session.labels_used
