@@ -20,7 +20,7 @@ WINDOWS = "cp1252"  # what Excel writes as plain CSV in Western Europe and Ameri
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)  # a first line that Excel writes and does not count
 _LONGEST = 2**31 - 1  # letters of a field; the csv module reads no more than 131,072 unless it is told to
 _LIMIT = threading.Lock()
-_QUOTE, _ENDS = '"', re.compile('[",\r\n]')
+_QUOTE, _ENDS = '"', re.compile('[",\t\r\n]')
 _CHUNK = 1 << 16  # rows, or bytes
 
 

@@ -312,7 +312,7 @@ class Table:
         return library.DataFrame(columns) if backend == "polars" else library.table(columns)
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write every row to a CSV file, all or nothing.
+        """Write every row to a CSV file, or with tabs to one whose name ends in ``.tsv``, all or nothing.
 
         Numbers are written in full; missing values (None and NaN) as empty fields. The file is complete or, after a
         crash, what it was before.
@@ -342,8 +342,9 @@ class Table:
         with written_whole(path, "table") as temporary, temporary.open("x", encoding="utf-8", newline="") as stream:
             rows = zip(*(csv_values(plain_values(values)) for values in self._columns.values()), strict=True)
             empty = '""' if len(self.columns) == 1 else ""  # an empty cell alone would be a blank line
+            between = "\t" if Path(path).suffix.lower() == ".tsv" else ","
             for row in chain([tuple(map(csv_cell, self.columns))], rows):
-                stream.write(f"{','.join(row) or empty}\n")
+                stream.write(f"{between.join(row) or empty}\n")
         return Path(path)
 
     # -- inside --------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class LabelSheet(ABC):
         return Table({**columns, "label": np.full(len(self), "")}, title=f"{len(self)} items to label")
 
     def to_csv(self, path: str | PathLike[str], *, show_prediction: bool = False) -> None:
-        """Write the `sheet` for annotators as CSV.
+        """Write the `sheet` for annotators as CSV, or with tabs where the name ends in ``.tsv``.
 
         Texts that a spreadsheet would take for formulas, as they begin with ``=``, ``+``, ``-`` or ``@``, get a quote
         before them, which `read_labels` takes away again.

@@ -102,7 +102,7 @@ ShowPrediction = Annotated[
 ]
 SheetOut = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in, .csv or .xlsx; .json with --tool."),
+    typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in: .csv, .tsv, .xlsx; .json with --tool."),
 ]
 Tool = Annotated[
     ToolName | None, typer.Option("--tool", help="Write tasks for a labelling tool, and its set-up beside them.")

@@ -49,13 +49,14 @@ def pool_of(ids, names, shown):
 def answered(queries, folder, suffix):
     """Write a sheet and fill in the prediction as a spreadsheet keeps it; return its path and the texts shown."""
     path = folder / f"sheet{suffix}"
-    if suffix == ".csv":
+    if suffix in (".csv", ".tsv"):
+        between = {".csv": ",", ".tsv": "\t"}[suffix]
         queries.to_csv(path, show_prediction=True)
         with path.open(newline="", encoding="utf-8") as stream:
-            header, *rows = csv.reader(stream, strict=True)
+            header, *rows = csv.reader(stream, strict=True, delimiter=between)
         with path.open("w", newline="", encoding="utf-8") as stream:
             for row in [header, *([*row[:-1], row[header.index("prediction")]] for row in rows)]:
-                stream.write(",".join('"' + cell.replace('"', '""') + '"' for cell in row) + "\r\n")
+                stream.write(between.join('"' + cell.replace('"', '""') + '"' for cell in row) + "\r\n")
         return path, [as_meant(row[1]) for row in rows]
     queries.to_xlsx(path, show_prediction=True)
     book = openpyxl.load_workbook(path)
@@ -67,7 +68,7 @@ def answered(queries, folder, suffix):
     return path, [uncoded(str(row[1] or "")) for row in sheet.iter_rows(min_row=2, values_only=True)]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx"])
 @settings(deadline=None, max_examples=40)
 @given(
     ids=st.lists(NAMES, min_size=1, max_size=4, unique=True),
