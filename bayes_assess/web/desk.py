@@ -105,8 +105,7 @@ class Desk:
             If nobody can be called so.
         """
         with self.lock:
-            self.seat(person, name)
-            seat = self._seats[person]
+            seat = self._seat(person, self._called(person, name))
             return {
                 "answer": self.kind.spec,
                 "paired": self.session.question.labels_each == 2,
@@ -128,9 +127,8 @@ class Desk:
             If nobody can be called so.
         """
         with self.lock:
-            if name is not None and person not in self._seats:
-                name = str(annotator_names(name, 1, self.session.pool.show or ())[0])
-            self._seat(person, name)
+            if person not in self._seats:
+                self._seat(person, self._called(person, name))
 
     def prepare(self) -> None:
         """Choose the first items before anybody is there."""
@@ -250,6 +248,12 @@ class Desk:
                 return None
             several = plural(found.n_items, "item")
             return f"Annotators agree in {found.raw:.0%} of the labels of {several} that several have labelled."
+
+    def _called(self, person: str, name: str | None) -> str | None:
+        """Return the name of somebody new as labels have it, or raise LabelError."""
+        if name is None or person in self._seats:
+            return name
+        return str(annotator_names(name, 1, self.session.pool.show or ())[0])
 
     def _seat(self, person: str, name: str | None = None) -> Seat:
         """Return somebody's seat; it is taken when there is none."""
