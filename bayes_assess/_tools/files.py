@@ -14,6 +14,8 @@ from bayes_assess.errors import OutputError
 _SQLITE = b"SQLite format 3\0"
 JOURNAL_ID = 0x42794173  # "ByAs"
 
+_begun: set[Path] = set()  # files that are being written and have not taken their places yet
+
 
 def is_journal(head: bytes) -> bool:
     """Tell by the first 100 bytes of a file whether it is a journal of a session.
@@ -54,6 +56,7 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
     target = Path(path)
     real = target.resolve()
     temporary = real.with_name(f".{real.name}.{secrets.token_hex(4)}.tmp")
+    _begun.add(temporary)
     try:
         if real.exists() and not real.is_file():
             raise OutputError(f"Cannot write the {what} to {target}: it exists and is not a file.")
@@ -69,8 +72,20 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
         finally:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 temporary.unlink()
+            _begun.discard(temporary)
     except OSError as error:
         raise OutputError(f"Cannot write the {what} to {target}: {error.strerror or error}.") from error
+
+
+def is_writing() -> bool:
+    """Tell whether a file is being written of which a part would be left if the process ended now.
+
+    Examples
+    --------
+    >>> is_writing()
+    False
+    """
+    return bool(_begun)
 
 
 def _head(path: Path) -> bytes:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from types import FrameType
 
+from bayes_assess._tools.files import is_writing
+
 INTERRUPTED = 130  # as shells have it: 128, and 2 for the signal
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_WRITERS = ("Journal.create", "Journal.append", "Table.to_csv")  # they undo what they have begun
+# They undo what they have begun, or say what has become of it.
+_WRITERS = ("Journal.create", "Journal.append", "write_sheet")
 _AGAIN = 0.05  # seconds until an interrupt of a writer is repeated, should it have been lost
 
 
@@ -17,12 +20,18 @@ def end(number: int, frame: FrameType | None) -> None:
     An error would do nowhere else: where JAX calls Python (to collect garbage, for example), it is printed and
     forgotten, or ends in a crash.
     """
+    if is_writing() or _is_called_by_writer(frame):
+        _repeat()
+        raise KeyboardInterrupt
+    os._exit(INTERRUPTED)
+
+
+def _is_called_by_writer(frame: FrameType | None) -> bool:
     while frame is not None:
         if frame.f_code.co_qualname in _WRITERS and frame.f_code.co_filename.startswith(_FOLDER):
-            _repeat()
-            raise KeyboardInterrupt
+            return True
         frame = frame.f_back
-    os._exit(INTERRUPTED)
+    return False
 
 
 def _repeat() -> None:

@@ -44,7 +44,13 @@ def within_a_write():
     import time
     journal._now = now
 
+def replacing(*_):
+    signal.raise_signal(signal.SIGINT)
+
 sys.meta_path.insert(0, Importing())
+if where == "replacing":
+    import os
+    os.replace = replacing
 if where == "collecting":
     gc.callbacks.append(collecting)
 if where == "writing":
@@ -108,6 +114,26 @@ def test_items_whose_sheet_was_interrupted_are_named(run, monkeypatch, tmp_path)
     assert f"bayes-assess ask {run} --pending -o FILE" in result.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"pool.csv", "run.db"}
     assert "Wrote 3 items" in done("ask", run, "--pending", "-o", output)
+
+
+@pytest.mark.parametrize("name", ["to_label.csv", "to_label.xlsx", "to_label.json"])
+def test_an_interrupted_sheet_of_any_format_leaves_no_part_of_it(run, name):  # noqa: F811
+    tool = ["--tool", "argilla"] if name.endswith(".json") else []
+    asked = ["ask", str(run), "-n", "3", "-o", str(run.with_name(name)), *tool]
+    command = [sys.executable, "-c", PROGRAM, "replacing", *asked]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (130, "")
+    assert "3 items are pending" in found.stderr
+    assert {path.name for path in run.parent.iterdir()} == {"pool.csv", "run.db"}
+
+
+@pytest.mark.parametrize("written", [["report", "-o", "page.html"], ["status", "--plot", "plot.png"]], ids=" ".join)
+def test_an_interrupted_answer_leaves_no_part_of_its_file(run, written):  # noqa: F811
+    words = [written[0], str(run), written[1], str(run.with_name(written[2]))]
+    command = [sys.executable, "-c", PROGRAM, "replacing", *words]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 130, found.stderr
+    assert {path.name for path in run.parent.iterdir()} == {"pool.csv", "run.db"}
 
 
 def test_an_ignored_interrupt_stays_ignored(tmp_path):
