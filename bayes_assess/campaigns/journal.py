@@ -32,6 +32,7 @@ from bayes_assess.campaigns.journal_checks import (
     check_header,
     checksum,
     damaged,
+    event_texts,
     explained,
     read_event,
     read_header,
@@ -199,8 +200,14 @@ class Journal:
         with self._lock, explained(self._path, "read"):
             return _last(self._connection)
 
-    def append(self, kind: str, payload: Mapping[str, object], *, expected: int | None = None) -> int:
-        """Write one event; when this returns, the event is on the disk.
+    def append(
+        self,
+        kind: str,
+        payload: Mapping[str, object],
+        *further: tuple[str, Mapping[str, object]],
+        expected: int | None = None,
+    ) -> int:
+        """Write an event; when this returns, the event is on the disk.
 
         Parameters
         ----------
@@ -208,13 +215,15 @@ class Journal:
             What happened, such as "ask" or "tell".
         payload : mapping of str to JSON values
             NumPy numbers and arrays are turned into numbers and lists.
+        *further : pairs of kind and payload
+            Of events that are written with it, or not at all.
         expected : int, optional
             Sequence number of the last event the caller knows of. If the file holds later ones, nothing is written.
 
         Returns
         -------
         int
-            The event's sequence number.
+            The sequence number of the last event written.
 
         Raises
         ------
@@ -231,9 +240,7 @@ class Journal:
         ...     journal.append("tell", {"ids": [4], "labels": ["cat"]}, expected=first)
         2
         """
-        if not isinstance(kind, str) or not kind:
-            raise JournalError(f"The kind of an event is a word such as 'ask'; found {kind!r}.")
-        text = dumps(payload, f"The payload of the event {kind!r}")
+        texts = [event_texts(*event) for event in ((kind, payload), *further)]
         with self._lock, explained(self._path, "written"):
             connection = self._connection
             # No context manager: an interrupt between its start and the block would leave the transaction open.
@@ -245,14 +252,17 @@ class Journal:
                         f"Somebody else wrote to this journal since it was read; resume it again. "
                         f"({self._path}: expected event {expected} to be the last, found {last}.)"
                     )
-                event = last + 1, kind, _now(), text
-                connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (*event, checksum(before, *event)))
+                for kind, text in texts:
+                    last += 1
+                    event = last, kind, _now(), text
+                    before = checksum(before, *event)
+                    connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (*event, before))
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            return last + 1
+            return last
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Go through the events in order, up to the last one at the start of the iteration.

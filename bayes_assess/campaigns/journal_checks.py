@@ -6,13 +6,14 @@ import contextlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bayes_assess._tools.files import is_journal
+from bayes_assess._tools.strict_json import dumps
 from bayes_assess.errors import JournalError
 
 VERSION = 3  # of journals: of the file, and of what it says; a reader refuses every other one
@@ -92,6 +93,13 @@ def checksum(before: int, number: int, *texts: str | bytes) -> int:
     """Return the checksum of an entry that follows one of checksum `before`."""
     parts = [text if isinstance(text, bytes) else text.encode() for text in texts]
     return zlib.crc32(b"\0".join([b"%d" % number, *parts]), before)
+
+
+def event_texts(kind: str, payload: Mapping[str, object]) -> tuple[str, str]:
+    """Return an event as it is written; raise JournalError if it is none."""
+    if not isinstance(kind, str) or not kind:
+        raise JournalError(f"The kind of an event is a word such as 'ask'; found {kind!r}.")
+    return kind, dumps(payload, f"The payload of the event {kind!r}")
 
 
 def read_header(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], int]:

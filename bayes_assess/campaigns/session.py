@@ -23,6 +23,7 @@ from bayes_assess.campaigns.goals import Goal
 from bayes_assess.campaigns.labelling import BookT_co, Labelling, PoolT_co, QuestionT_co
 from bayes_assess.campaigns.labelling_error import LabellingError
 from bayes_assess.campaigns.queries import LabelSheet
+from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
 from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.pool import Pool
@@ -111,6 +112,42 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
     @abstractmethod
     def ids_named(self, texts: Sequence[str]) -> list[Hashable]:
         """Return the ids that texts stand for, as in sheets; texts that stand for none as they are."""
+
+    @in_turn
+    def tell_or_skip(
+        self, ids: ArrayLike, labels: ArrayLike, unsure: ArrayLike, *, annotator: ArrayLike | None = None
+    ) -> int:
+        """Learn labels, and set the items aside of which a sheet says that nobody can label them: both, or neither.
+
+        Parameters
+        ----------
+        ids, labels, annotator
+            As of `tell`.
+        unsure : (m,) item ids
+            As of `skip`.
+
+        Returns
+        -------
+        int
+            How many items were not set aside before.
+
+        Raises
+        ------
+        LabelError, UnknownIdError
+            As by `tell` and `skip`; nothing is changed then.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell_or_skip([0], ["cat"], [1])
+        1
+        >>> a.labels_used, a.n_skipped
+        (1, 1)
+        """
+        with self._together():
+            self.tell(ids, labels, annotator=annotator)
+            return self.skip(unsure)
 
     @abstractmethod
     def export(

@@ -47,6 +47,7 @@ class TakesTurns(ABC):
         self._sequence = 0  # of the journal's last entry that this session knows
         self._events: list[Event] = []  # that have led to where it is
         self._stale = False  # whether it may be elsewhere than its events lead, as after an interrupt
+        self._held: list[tuple[str, Mapping[str, object]]] | None = None  # what is to be recorded together
         self._turn = threading.RLock()  # threads that share a session go one after the other
         self._in_turn = False
 
@@ -169,9 +170,32 @@ class TakesTurns(ABC):
     def _write(self, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event before it takes effect, unless another session has written to the journal."""
         self._stale = True  # until the turn has come to its end
+        if self._held is None:
+            self._record_all([(kind, payload)])
+        else:
+            self._held.append((kind, payload))
+
+    def _record_all(self, acts: Sequence[tuple[str, Mapping[str, object]]]) -> None:
         if self.journal is not None:
-            self._sequence = self.journal.append(kind, payload, expected=self._sequence)
-        self._events.append(Event(len(self._events) + 1, kind, "", dict(payload)))
+            first, *further = acts
+            self._sequence = self.journal.append(*first, *further, expected=self._sequence)
+        for kind, payload in acts:
+            self._events.append(Event(len(self._events) + 1, kind, "", dict(payload)))
+
+    @contextlib.contextmanager
+    def _together(self) -> Iterator[None]:
+        """Record what is written within a turn once all of it has taken effect, or let nothing of it have one."""
+        self._held = held = []
+        try:
+            yield
+            if held:
+                self._record_all(held)
+        except Exception:
+            if held:
+                self._start_over()
+            raise
+        finally:
+            self._held = None
 
     def _replay(self, book: Journal) -> None:
         """Bring a fresh session to the state that the journal records; no decision is taken anew."""
@@ -206,7 +230,7 @@ class TakesTurns(ABC):
         with self._turn:
             if self._in_turn:  # part of a turn
                 return act()
-            self._in_turn = True
+            self._in_turn, self._held = True, None
             try:
                 while True:
                     self.catch_up()

@@ -73,8 +73,8 @@ def tell(
         sheet = files.read_told(assessment, labels, id, label, words, annotator)
         before, told = assessment.labels_used, assessment.n_told
         named = (sheet.annotators != "").any()
-        assessment.tell(sheet.ids, sheet.labels, annotator=sheet.annotators if named else None)
-        aside = assessment.skip(sheet.unsure)
+        who = sheet.annotators if named else None
+        aside = assessment.tell_or_skip(sheet.ids, sheet.labels, sheet.unsure, annotator=who)
     new, told = assessment.labels_used - before, assessment.n_told - told
     for note in sheet.notes:
         echo(note)

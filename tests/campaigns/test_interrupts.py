@@ -148,6 +148,21 @@ def test_what_is_interrupted_is_done_again_and_the_journal_resumes(kind, every, 
         same(a, ba.resume(path, KINDS[kind][0]))
 
 
+@pytest.mark.parametrize("kind", ["items", "pairs", "ranks"])
+def test_labels_and_items_set_aside_of_a_sheet_are_recorded_together_or_not_at_all(kind, tmp_path):
+    a, at = started(kind, tmp_path / "run.db"), 1
+    a.ask(500)
+    while True:
+        ids = pending(a, 8)
+        if not interrupted(lambda ids=ids: a.tell_or_skip(ids[:4], codes(ids[:4]), ids[4:]), at):
+            break
+        a.catch_up()
+        assert len(a.labelled[0]) == a.n_skipped
+        at += 7
+    assert at > 20
+    same(a, ba.resume(tmp_path / "run.db", KINDS[kind][0]))
+
+
 @every_kind
 def test_without_a_journal_an_interrupted_session_goes_on_alike(kind):
     a, plain = started(kind, None), started(kind, None)

@@ -13,6 +13,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.tables import Table
+from bayes_assess.cli import files
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 from cli.commands import call
@@ -306,6 +307,22 @@ def test_items_that_annotators_are_unsure_of_are_set_aside(run, truth):
     assert "2 items were set aside" in out
     line = refused("tell", run, sheet(run, ids[:1], ["?"]), "--unsure", "?")
     assert f"row 2: '{ids[0]}' is already labelled '{truth[ids[0]]}', and being unsure contradicts that" in line
+
+
+def test_a_sheet_is_taken_whole_or_not_at_all_if_somebody_labels_meanwhile(run, truth, monkeypatch):
+    ids = asked(run, 4)
+    path = sheet(run, ids, [truth[ids[0]], truth[ids[1]], "?", "?"])
+    read_told = files.read_told
+
+    def and_somebody_tells(*arguments):
+        read = read_told(*arguments)
+        done("tell", run, sheet(run, ids[2:3], [truth[ids[2]]]))
+        return read
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "read_told", lambda *arguments: (patch.undo(), and_somebody_tells(*arguments))[1])
+        assert f"'{ids[2]}' has a label" in refused("tell", run, path, "--unsure", "?")
+    assert "Labels: 1 used, 3 pending" in done("status", run)
 
 
 def test_every_bad_row_is_named_at_once(run, truth):
