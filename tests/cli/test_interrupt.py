@@ -129,16 +129,11 @@ def test_an_interrupted_sheet_of_any_format_leaves_no_part_of_it(run, name):  # 
 
 
 def test_tasks_that_were_interrupted_between_their_two_files_leave_neither(run, monkeypatch):  # noqa: F811
-    replace, tasks = os.replace, run.with_name("tasks.json")
-
-    def first_only(*names):
-        monkeypatch.setattr("os.replace", interrupt)
-        replace(*names)
-
+    tasks, replaces = run.with_name("tasks.json"), iter([os.replace, interrupt])
     with monkeypatch.context() as patch:
-        patch.setattr("os.replace", first_only)
+        patch.setattr("os.replace", lambda *names: next(replaces)(*names))
         assert call("ask", run, "-n", 3, "-o", tasks, "--tool", "label-studio").exit_code == 130
-    monkeypatch.undo()
+    assert next(replaces, None) is None
     assert {path.name for path in run.parent.iterdir()} == {"pool.csv", "run.db"}
     assert "Wrote 3 items" in done("ask", run, "--pending", "-o", tasks, "--tool", "label-studio")
 
