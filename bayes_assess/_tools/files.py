@@ -72,9 +72,10 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
         finally:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 temporary.unlink()
-            _begun.discard(temporary)
     except OSError as error:
         raise OutputError(f"Cannot write the {what} to {target}: {error.strerror or error}.") from error
+    finally:
+        _begun.discard(temporary)
 
 
 def is_writing() -> bool:

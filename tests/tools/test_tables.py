@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 
+from bayes_assess._tools.files import is_writing
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import OutputError, UnknownColumnError
 
@@ -310,6 +311,7 @@ def test_csv_into_a_missing_folder_or_onto_a_folder_says_so(tmp_path):
         Table({"id": [1]}).to_csv(tmp_path / "nowhere" / "t.csv")
     with pytest.raises(OutputError, match="exists and is not a file"):
         Table({"id": [1]}).to_csv(tmp_path)
+    assert not is_writing()
 
 
 def test_csv_through_a_link_keeps_the_link(tmp_path):
