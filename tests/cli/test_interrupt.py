@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -125,6 +126,16 @@ def test_an_interrupted_sheet_of_any_format_leaves_no_part_of_it(run, name):  # 
     assert (found.returncode, found.stdout) == (130, "")
     assert "3 items are pending" in found.stderr
     assert {path.name for path in run.parent.iterdir()} == {"pool.csv", "run.db"}
+
+
+def test_tasks_that_were_interrupted_between_their_two_files_leave_neither(run, monkeypatch):  # noqa: F811
+    tasks, replaces = run.with_name("tasks.json"), iter([os.replace, interrupt])
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", lambda *names: next(replaces)(*names))
+        assert call("ask", run, "-n", 3, "-o", tasks, "--tool", "label-studio").exit_code == 130
+    assert next(replaces, None) is None
+    assert {path.name for path in run.parent.iterdir()} == {"pool.csv", "run.db"}
+    assert "Wrote 3 items" in done("ask", run, "--pending", "-o", tasks, "--tool", "label-studio")
 
 
 @pytest.mark.parametrize("written", [["report", "-o", "page.html"], ["status", "--plot", "plot.png"]], ids=" ".join)

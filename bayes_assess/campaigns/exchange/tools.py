@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -26,7 +27,14 @@ def write_tasks(path: Path, tasks: Tasks, tool: str) -> Path:
         content, setup = label_studio.import_tasks(tasks), label_studio.configuration(tasks)
     beside = setup_path(path, tool)
     tasks_text = json.dumps(content, ensure_ascii=False, indent=1)
-    for where, text, what in ((beside, setup, "set-up of the tool"), (path, tasks_text, "tasks")):
-        with written_whole(where, what) as temporary:
-            temporary.write_bytes(f"{text}\n".encode(errors="replace"))  # halves of letters, which logs may have
+    new = [where.resolve() for where in (beside, path) if not where.exists()]
+    try:
+        for where, text, what in ((beside, setup, "set-up of the tool"), (path, tasks_text, "tasks")):
+            with written_whole(where, what) as temporary:
+                temporary.write_bytes(f"{text}\n".encode(errors="replace"))  # halves of letters, which logs may have
+    except BaseException:  # an interrupt, too: one of the two would be in the way of the next try
+        for where in new:
+            with contextlib.suppress(OSError):
+                where.unlink()
+        raise
     return beside
