@@ -67,15 +67,17 @@ def text_of(value: object) -> str:
     Raises
     ------
     UnreadableTask
-        If it is a list or an object.
+        If it is a list or an object, or a number that is infinite, or too large to be read as another.
 
     Examples
     --------
     >>> [text_of(value) for value in ("cat", 7, 7.0, 7.125, True, None)]
     ['cat', '7', '7', '7.1250', 'true', '']
     """
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if isinstance(value, float) and math.isinf(value):
+        raise UnreadableTask("an infinite number, or one that is too large, stands where a text or a number should be")
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -107,7 +107,7 @@ def _read(found: object, form: _Format, id: str, label: str) -> Answered:
 def _loaded(path: Path) -> Sequence[object]:
     text = decoded(path)
     try:
-        found = json.loads(text, parse_constant=lambda _: None)  # NaN, which Python writes where scores miss
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
         where = f": {error}" if isinstance(error, ValueError) else ", or is too deep"
         raise LabelError(f"{path} cannot be read as JSON{where}.") from None

@@ -189,6 +189,16 @@ def test_all_that_is_wrong_is_said_at_once(folder, form):
     assert f"{unit} 3" not in said
 
 
+@pytest.mark.parametrize("form", [label_studio, label_studio_minimal, record, flat_record])
+@pytest.mark.parametrize("number", ["1e400", "-Infinity"])
+def test_a_number_that_is_infinite_or_too_large_is_no_missing_label(folder, form, number):
+    pool = ba.Pool(predictions=[0.0, 1.0], ids=["a", "b"], bounds=(0, 1))
+    path = written(folder, form([("a", 0.25, "1"), ("b", 1234.5, "1")]))
+    path.write_text(path.read_text(encoding="utf-8").replace("1234.5", number), encoding="utf-8")
+    with pytest.raises(ba.errors.LabelError, match=r"(task|record) 2: .*infinite .* too large"):
+        ba.read_labels(path, pool)
+
+
 def test_tasks_are_named_by_the_numbers_that_label_studio_shows(folder):
     found = label_studio([("b", "bird", "a")])
     found[0]["id"] = 4711
