@@ -8,7 +8,6 @@ from bayes_assess.campaigns.journal import Journal
 from bayes_assess.errors import JournalError, LabelError, PoolError, UnknownIdError
 from campaigns.test_ranked import ASKED, DESIGNS, N, labels_of, precision
 
-
 NAMED = ba.RankedList(id_at=lambda ranks: [f"item-{rank}" for rank in ranks], n_items=N)
 
 
