@@ -5,6 +5,7 @@ After `values_of` an array has one of the kinds ``b i u f U M``, or stays ``O`` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16  # rows handled at a time: small enough to stay in cache
 LARGEST = 1e60  # in size, of users' numbers: squares of squared errors can be added up, and their inverses
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
+_LONGEST_SHOWN, _CUT = 200, 60  # characters of a value in a message, and of a longer one
+_BITS_SHOWN = 2000  # of an integer; Python may refuse to write one of more than 640 digits
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
@@ -280,12 +283,29 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def show(value: object) -> str:
-    """Return a value as it should stand in a message, without NumPy's type: ``'cat'``, ``7``, ``[0.25, 0.5]``."""
+    """Return a value as it should stand in a message: without NumPy's type, in one line, and cut where it is long.
+
+    Examples
+    --------
+    >>> print(show("cat"), show(np.float64(7)), show(np.array([0.25, 0.5])), show("x" * 5000))
+    'cat' 7.0 [0.25, 0.5] 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'... (5,000 characters in all)
+    """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list):
         return f"[{listing(value)}]"
-    return f"({listing(value)})" if type(value) is tuple and len(value) > 1 else repr(value)
+    if type(value) is tuple and len(value) > 1:
+        return f"({listing(value)})"
+    if isinstance(value, str):
+        return repr(value) if len(value) <= _LONGEST_SHOWN else f"{value[:_CUT]!r}{_in_all(value)}"
+    if isinstance(value, int) and value.bit_length() > _BITS_SHOWN:
+        return f"a number of more than {int(_BITS_SHOWN * math.log10(2)):,} digits"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_CUT]}{_in_all(text)}"
+
+
+def _in_all(text: str) -> str:
+    return f"... ({len(text):,} characters in all)"
 
 
 def listing(values: Sequence[object] | np.ndarray, limit: int = 8) -> str:

@@ -6,7 +6,10 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from bayes_assess._tools.arrays import show
+
 _SEPARATORS = re.compile(r"[\s_-]+")
+_LONGEST = 200  # characters of a name that are compared
 
 
 def near_names(name: object, known: Iterable[str], cutoff: float = 0.6, end: str = "") -> list[str]:
@@ -30,7 +33,8 @@ def near_names(name: object, known: Iterable[str], cutoff: float = 0.6, end: str
     folded: dict[str, str] = {}
     for one in known:
         folded |= {_folded(f"{one}{end}"): one, _folded(one): one}
-    near = difflib.get_close_matches(_folded(str(name)), list(folded), n=3, cutoff=cutoff)
+    meant = _folded(name[:_LONGEST] if isinstance(name, str) else show(name))
+    near = difflib.get_close_matches(meant, list(folded), n=3, cutoff=cutoff)
     return list(dict.fromkeys(folded[one] for one in near))
 
 

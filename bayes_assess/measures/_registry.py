@@ -71,7 +71,7 @@ def measure(name: str, **options: object) -> Measure:
     if make is None:
         near = near_names(text, MEASURES, cutoff=0.5, end="_score")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."
-        raise QuestionError(f"There is no measure {name!r}; {hint}")
+        raise QuestionError(f"There is no measure {show(name)}; {hint}")
     try:
         inspect.signature(make).bind(**options)
     except TypeError as error:
