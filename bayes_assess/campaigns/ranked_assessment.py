@@ -63,13 +63,13 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
     @property
     def handed_out(self) -> Pool:
         """The items asked for so far, in the order of the list, as a pool; their predictions mean nothing."""
-        ids, classes = self.pool.ids_at(self._items.taken), self.pool.label_space.classes
+        ids, classes = self.pool.ids_at(self._items.asked), self.pool.label_space.classes
         return Pool(predictions=np.full(len(ids), classes[0]), ids=ids, classes=classes)
 
     @property
     def labellable(self) -> Pool:
         """The items asked for so far; raise LabelError if there are none yet."""
-        if not self.labels_used + self.n_pending + self.n_skipped:
+        if not len(self._items.asked):
             raise LabelError("No item has been asked for yet; labels are told of those that `ask` chose.")
         return self.handed_out
 
@@ -209,7 +209,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         ranks = self.pool.ranks_of(ids)
         if ranks is None:
             ranks = np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
-        unasked = np.flatnonzero(self._items.unseen(ranks))
+        unasked = np.flatnonzero(~self._items.was_asked(ranks))
         if len(unasked):
             raise UnknownIdError(
                 f"Item {show(ids[unasked[0]])} was not asked for; a ranked list takes labels of items that it drew at "

@@ -41,6 +41,7 @@ class RankBook:
         self._seed, self._positive = seed, positive
         self._taken = np.empty(0, np.int64)  # ranks handed out, labelled or set aside or neither, sorted
         self._skipped = np.empty(0, np.int64)  # those set aside, sorted
+        self._released = np.empty(0, np.int64)  # ranks that were handed out and may be drawn again, sorted
         self._ranks, self._codes = np.empty((2, 0), np.int64)  # labelled ones, sorted by rank
         self.n_asked = 0
         self.plan = design.start(promise, n_items)  # that the labels have led to
@@ -67,9 +68,9 @@ class RankBook:
         return len(self._taken) - len(self._ranks) - len(self._skipped)
 
     @property
-    def taken(self) -> Int[np.ndarray, " n"]:
-        """Ranks handed out, labelled or set aside or neither, in their order."""
-        return self._taken
+    def asked(self) -> Int[np.ndarray, " n"]:
+        """Ranks that were drawn at some time, in their order: their labels are those of random ones."""
+        return np.union1d(self._taken, self._released)
 
     @property
     def awaited(self) -> Int[np.ndarray, " n"]:
@@ -117,12 +118,12 @@ class RankBook:
 
     def hand_out(self, ranks: Int[np.ndarray, " n"]) -> None:
         """Take note of ranks that somebody is to label."""
-        new = np.sort(ranks[self.unseen(ranks)])
-        self._taken = np.insert(self._taken, np.searchsorted(self._taken, new), new)
+        self._take(ranks)
         self.n_asked += len(ranks)
 
     def tell(self, ranks: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Learn the labels of ranks that were handed out, each once."""
+        self._take(ranks)
         ranks, codes = np.append(self._ranks, ranks), np.append(self._codes, codes)
         order = np.argsort(ranks)
         self._ranks, self._codes = ranks[order], codes[order]
@@ -136,17 +137,23 @@ class RankBook:
 
     def skip(self, ranks: Int[np.ndarray, " n"]) -> None:
         """Set ranks aside that were handed out and nobody can label; others of their strata take their places."""
+        self._take(ranks)
         self._skipped = np.union1d(self._skipped, ranks)
         self._advance()
 
     def put_back(self, ranks: Int[np.ndarray, " n"]) -> None:
         """Let ranks be drawn again that were handed out and have no label."""
+        self._released = np.union1d(self._released, ranks)
         self._taken = np.setdiff1d(self._taken, ranks, assume_unique=True)
         self._skipped = np.setdiff1d(self._skipped, ranks, assume_unique=True)
 
     def unseen(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-        """Whether ranks have not been handed out."""
+        """Whether ranks have not been handed out, or were released since."""
         return ~_held(self._taken, ranks)
+
+    def was_asked(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether ranks were drawn at some time."""
+        return _held(self._taken, ranks) | _held(self._released, ranks)
 
     def is_skipped(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether ranks were set aside."""
@@ -163,6 +170,12 @@ class RankBook:
     def _wanted(self) -> Int[np.ndarray, " k"]:
         """Labels that the plan wants of every stratum, or can get."""
         return np.minimum(self.plan.wanted, self.plan.sizes - _counts(self.plan, self._skipped))
+
+    def _take(self, ranks: Int[np.ndarray, " n"]) -> None:
+        """Let ranks be drawn no more."""
+        new = np.sort(ranks[self.unseen(ranks)])
+        self._taken = np.insert(self._taken, np.searchsorted(self._taken, new), new)
+        self._released = np.setdiff1d(self._released, new, assume_unique=True)
 
     def _advance(self) -> None:
         """Refine the plan once it has all of its labels, so that it is the same whoever looks in between."""

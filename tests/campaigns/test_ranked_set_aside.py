@@ -8,6 +8,8 @@ from bayes_assess.campaigns.journal import Journal
 from bayes_assess.errors import JournalError, LabelError, PoolError, UnknownIdError
 from campaigns.test_ranked import ASKED, DESIGNS, N, labels_of, precision
 
+NAMED = ba.RankedList(id_at=lambda ranks: [f"item-{rank}" for rank in ranks], n_items=N)
+
 
 def finished_with_gaps(a, labels, refused):
     """Label until the design is done; nobody can label items of `refused` ranks."""
@@ -85,9 +87,26 @@ def test_counts_follow_what_is_set_aside_released_and_labelled_after_all():
             call([N - 1 if N - 1 not in again else N - 2])
 
 
+def test_the_sheet_of_items_that_were_released_may_come_back(tmp_path):
+    a = ba.assess(NAMED, ASKED, seed=3, journal=tmp_path / "run.db")
+    ids = a.ask(10).ids
+    a.skip(ids[:4])
+    assert a.release(ids) == 10
+    a.tell(ids[2:6], [1, 0, 1, 0])
+    assert a.skip(ids[6:7]) == 1
+    assert (a.labels_used, a.n_pending, a.n_skipped) == (4, 0, 1)
+    a.journal.close()
+    b = ba.resume(tmp_path / "run.db", NAMED)
+    np.testing.assert_array_equal(b.labelled, a.labelled)
+    assert b.handed_out.ids.tolist() == a.handed_out.ids.tolist()
+    more = b.ask(50).ids
+    assert not np.isin(more, ids[2:7]).any()  # which are not drawn again
+    b.tell(more, np.ones(len(more), int))
+    b.journal.close()
+
+
 def test_a_journal_replays_what_was_set_aside_and_released(tmp_path):
-    labels = labels_of(N)
-    whole = ba.RankedList(id_at=lambda ranks: [f"item-{rank}" for rank in ranks], n_items=N)
+    labels, whole = labels_of(N), NAMED
     a = ba.assess(whole, ASKED, seed=3, journal=tmp_path / "run.db")
     for _ in range(4):
         queries = a.ask(100)
