@@ -187,6 +187,18 @@ def chosen_shares(design, state, n=4000) -> np.ndarray:
     return np.bincount(np.asarray(cells), minlength=4)
 
 
+def test_no_query_repeats_the_random_numbers_of_an_earlier_one():
+    """Of two groups of one size a query and a later one choose the same one about every other time, however far apart.
+
+    With one key they would always do, as long as the groups are of nearly one size.
+    """
+    a = ba.assess(ba.Pool(predictions=np.arange(20_000) % 2), ba.GroupAccuracy(), design="random", seed=3)
+    cells = np.concatenate([a.ask(n).cells for n in (1, 63, 64, 128, 128)])
+    for apart in range(1, 257):
+        same = cells[apart:] == cells[:-apart]
+        assert abs(same.mean() - 0.5) < 6 * 0.5 / np.sqrt(len(same)), apart  # 256 of these: once in 2 million seeds
+
+
 def test_random_draws_items_uniformly():
     counts = chosen_shares(ARMS["random"](), fresh_state(ARMS["random"]()))
     assert stats.chisquare(counts, counts.sum() * np.array([30, 20, 1, 25]) / 76).pvalue > 1e-4

@@ -18,6 +18,7 @@ from bayes_assess._tools.to_arviz import import_arviz
 from bayes_assess.acquisition import best_arm, beta_variance_reduction, sample_variance_reduction
 from bayes_assess.errors import InferenceError, OutputError
 from bayes_assess.models.beta_bernoulli import BetaBernoulli, program, statistics
+from bayes_assess.models.nuts import fitting
 from bayes_assess.models.nuts.convergence import diagnose
 from bayes_assess.models.nuts.fitting import ConvergenceWarning, fit
 from bayes_assess.models.nuts.program_sites import trace_sites, what_is_not_finite, without_observations
@@ -160,6 +161,23 @@ def test_the_same_seed_gives_the_same_draws_and_another_seed_others():
         draws.append(posterior_draws(data, "z"))
     np.testing.assert_array_equal(draws[0], draws[1])
     assert not np.isin(draws[0], draws[2]).any()
+
+
+def test_chains_prior_and_predictions_have_keys_of_their_own(monkeypatch):
+    """Of one key the first predictions would have the noise of the first draws of the prior."""
+
+    def predictive(*arguments, **options):
+        return lambda key: {"theta": jax.random.key_data(key), "agreement": jax.random.key_data(key)}
+
+    def sample(model, settings, key):
+        return {"theta": jax.random.key_data(key)}, {}, jnp.array(True)
+
+    monkeypatch.setattr(fitting, "_sample", sample)
+    monkeypatch.setattr(fitting, "Predictive", predictive)
+    monkeypatch.setattr(fitting, "log_likelihood", lambda *_, **__: {"agreement": jnp.zeros(1)})
+    found = fitting._run(program, DATA, fitting._Settings(1, 1, 0, 4, False, 0.9, 1, True), {}, {}).groups
+    drawn = found["posterior"]["theta"], found["prior"]["theta"], found["posterior_predictive"]["agreement"]
+    assert len({tuple(key.ravel().tolist()) for key in drawn}) == 3
 
 
 def test_an_observed_argument_is_none_where_the_program_takes_none():

@@ -80,6 +80,12 @@ class TestAskOnDraws:
         assert a.n_pending == 0
         assert len(set(ids.tolist()) & set(a.ask(60).ids.tolist())) == 0
 
+    def test_a_round_that_the_draws_began_is_served_to_its_end(self):
+        draws = np.tile([0.9, 0.8, 0.3, 0.2], (50, 1))
+        for seed in range(6):
+            a = ba.assess(POOL, ba.LeastAccurate(m=2), seed=seed)
+            assert [a.ask(1, posterior=draws).cells.tolist(), a.ask(1).cells.tolist()] == [[3], [2]]
+
     def test_an_arviz_object_serves_as_it_is(self):
         data = ba.assess(POOL, ba.GroupAccuracy(by="site")).result().to_arviz()
         assert len(ba.assess(POOL, ba.GroupAccuracy(by="site")).ask(3, posterior=data)) == 3
