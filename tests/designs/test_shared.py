@@ -190,7 +190,7 @@ def chosen_shares(design, state, n=4000) -> np.ndarray:
 def test_no_query_repeats_the_random_numbers_of_an_earlier_one():
     """Of two groups that are alike so far, a query and a later one choose the same one every other time.
 
-    With one key they always would. Thompson sampling chooses by draws of the posterior alone, which no label moves here.
+    With one key they always would. Thompson sampling chooses by draws of the posterior, which no label moves here.
     """
     pool = ba.Pool(predictions=np.arange(2_000) % 2)
     a = ba.assess(pool, ba.LeastAccurate(), design="thompson", prior="uninformative", seed=3)
