@@ -117,6 +117,8 @@ def test_a_floor_lifts_labels_that_can_matter_and_no_others():
     norms, nonzero = np.array([[0.0, 0.2], [0.0, 0.0]]), np.array([[False, True], [False, True]])
     found = deterministic_proposal(norms, nonzero, np.full((2, 2), 0.5), 0.3)
     np.testing.assert_allclose(found, [[0.0, 0.3, 0.15], [0.0, 0.3, 0.15]])
+    found = stochastic_proposal(norms, nonzero, np.full((2, 2), 0.5), 0.3)
+    np.testing.assert_allclose(found, np.full((2, 3), 0.3 * np.sqrt(0.5)))
 
 
 def test_a_measure_of_ones_own_has_its_own_gradient():

@@ -147,16 +147,37 @@ def test_rounds_have_as_many_items_as_are_missing():
     assert sizes == [3, 3, 3, 1]
 
 
-def test_top_two_challenges_a_leader_as_often_as_it_should_side_by_side():
-    """The last group is right in one of ten items, the others in nine: no draw of 2,000 leads another."""
+def lagging(labels_before: bool = True):
+    """A campaign whose last group is right in one of ten items, the others in nine: no draw of 2,000 leads another."""
     session = told(ba.LeastAccurate(), prior="uninformative", n=200)
-    side, rng = side_by_side(session, 1), np.random.default_rng(0)
     counts = np.array([[[100, 900], [100, 900], [100, 900], [900, 100]]])
-    posterior = session._setting.prior.update_counts(counts)
-    side = replace(side, posterior=posterior, counts=counts, remaining=np.full((1, 4), 50))
+    before = counts if labels_before else np.zeros_like(counts)
+    posterior = session._setting.prior.update_counts(before)
+    side = replace(side_by_side(session, 1), posterior=posterior, counts=counts, since=counts - before)
+    return replace(side, remaining=np.full((1, 4), 50))
+
+
+def test_top_two_challenges_a_leader_as_often_as_it_should_side_by_side():
+    side, rng = lagging(), np.random.default_rng(0)
     for beta in (0.0, 0.2, 1.0):
         leads = (ba.designs.TopTwo(beta=beta).play_all(rng, side, 2000) == 3).sum()
         assert stats.binomtest(int(leads), 2000, 1 - beta).pvalue > 1e-4
+
+
+def test_epsilon_greedy_leaves_the_best_group_as_often_as_it_should_side_by_side():
+    side, rng = lagging(), np.random.default_rng(0)
+    for epsilon in (0.0, 0.2, 1.0):
+        best = (ba.designs.EpsilonGreedy(epsilon=epsilon).play_all(rng, side, 2000) == 3).sum()
+        assert stats.binomtest(int(best), 2000, 1 - 0.75 * epsilon).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("design", ["thompson", "top_two", "epsilon_greedy", "bayes_ucb"])
+def test_labels_count_whether_the_posterior_has_them_or_they_came_since(design):
+    plays = [
+        ba.designs.ARMS[design]().play_all(np.random.default_rng(0), lagging(before), 200) for before in (True, False)
+    ]
+    np.testing.assert_array_equal(*plays)
+    assert (plays[0] == 3).any()
 
 
 def test_items_are_drawn_without_replacement():

@@ -14,6 +14,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.designs import WEIGHTED, Adaptive, Importance, Oasis, Passive, Poisson, Stratified
+from bayes_assess.designs.oasis import _Strata
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Steps, Sums, add_steps, estimated_risk
@@ -505,6 +506,24 @@ def test_a_design_that_decides_on_cells_cannot_serve_a_measure_nor_the_other_way
         ba.assess(POOL, ba.GroupAccuracy(), design="adaptive")
     with pytest.raises(ba.DesignError, match="'oasis' cannot serve this question; these can: 'adaptive', 'importance'"):
         ba.assess(POOL, ba.Metric("accuracy"), design="oasis")
+
+
+def test_oasis_proposes_strata_by_how_far_their_labels_move_the_f_measure():
+    pool = ba.Pool(scores=np.repeat([0.1, 0.8], [30, 10]))  # ten are predicted positive
+    a = ba.assess(pool, F1, design=Oasis(n_strata=2, epsilon=0.1))
+    value = 8 / (0.5 * 10 + 0.5 * (3 + 8))  # as the scores say
+    norms = np.sqrt([0.1 * (value / 2) ** 2, 0.2 * (value / 2) ** 2 + 0.8 * (1 - value) ** 2])
+    items = np.array([30, 10])
+    expected = 0.9 * items * norms / (items @ norms) + 0.1 * items / 40
+    proposal = np.asarray(a._state.draws.proposal)[:, -1]
+    np.testing.assert_allclose(proposal * np.asarray(a.cells.sizes), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("decay", "prior"), [(True, 2 / 4), (False, 2)])
+def test_the_prior_of_a_stratum_of_oasis_fades_as_published(decay, prior):
+    design = Oasis(strength=2, decay=decay)
+    of = _Strata(*np.array([[10.0], [0.0], [0.5], [4], [4]]))
+    np.testing.assert_allclose(design.posterior_mean(of), [(prior * 0.5 + 4) / (prior + 4)])
 
 
 def test_the_proposal_of_a_block_is_that_of_its_items_alike():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bayes_assess.estimators.finite_pool import difference_in_halves, mean_absolute_gap
+from bayes_assess.estimators.finite_pool import _EXACT_UP_TO, difference_in_halves, mean_absolute_gap
 from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy
 
 
@@ -42,6 +42,16 @@ def test_the_mean_absolute_gap_of_a_narrow_law_is_that_of_a_normal_one():
     n = 1e9
     # sqrt(2 / pi) standard deviations; the next term is of the relative order 1 / n.
     assert population_gap(n, n, 0.5) == pytest.approx(np.sqrt(2 / np.pi / (4 * (2 * n + 1))), rel=1e-7)
+
+
+@pytest.mark.parametrize("rest", [10, 32, 33, 400])
+def test_the_mean_absolute_gap_of_a_pool_is_that_of_the_items_without_a_label(rest):
+    """Of a uniform rate every number of them that agree is as probable, which of many is a uniform share nearly."""
+    uniform, size = BetaBernoulli(np.ones(1), np.ones(1)), rest + 8
+    found = mean_absolute_gap(uniform, np.array([[2, 6]]), np.array([size]), np.array([0.4]))
+    exact = np.abs((6 + np.arange(rest + 1)) / size - 0.4).mean()
+    # Half of the distance between neighbouring shares at most, where they are many.
+    assert found == pytest.approx(exact, abs=1e-9 if rest <= _EXACT_UP_TO else 0.5 / size)
 
 
 def test_differences_have_the_moments_of_the_mixture_of_pools():
