@@ -42,9 +42,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
 
 
+def _accept(_: None) -> None:
+    pass
+
+
 def pytest_collection_finish():
     """Take what is imported by now out of what is searched for garbage, which pytest does five times at the end."""
-    importlib.import_module("hypothesis")  # which its plugin imports later, and which looks for what is garbage then
+    # Hypothesis looks for garbage when it is imported, which its plugin does later, and at the first test of a process
+    # for what refers to its random generator, which may be out of its sight behind `freeze`.
+    hypothesis = importlib.import_module("hypothesis")
+    hypothesis.settings(max_examples=1, database=None)(hypothesis.given(hypothesis.strategies.none())(_accept))()
     gc.collect()
     gc.freeze()
 
