@@ -34,6 +34,7 @@ def summed(counts, size, a, b, rope):
         (((0, 0), (30, 1)), (7, 400), 1e-9),  # the posterior of the other is skewed
         (((3, 5), (4, 2)), (1000, 15), 1e-3),  # one count spreads over too many integers
         (((3, 5), (40, 20)), (900, 1500), 1e-3),
+        (((0, 0), (4, 2)), (125, 15), 1e-3),  # an eighth of the probability that a uniform count has one value
     ],
 )
 @pytest.mark.parametrize("weak", [1.0, 0.05])

@@ -174,6 +174,12 @@ def test_weights_of_draws_count_as_repetition():
     np.testing.assert_allclose(rope_masses_samples(theta1, theta2, weights=np.zeros(3)), np.full(3, 1 / 3))
 
 
+def test_importance_of_draws_counts_as_repetition_in_what_a_label_is_expected_to_show():
+    theta, draws = np.array([0.6, 0.3]), np.array([[0.1, 0.5], [0.5, 0.48], [0.9, 0.2]])
+    repeated = sample_expected_lambda(theta, np.repeat(draws, [1, 2, 5], axis=0))
+    np.testing.assert_allclose(sample_expected_lambda(theta, draws, importance=np.array([1, 2, 5])), repeated)
+
+
 def test_all_pairs_equal_pair_by_pair():
     draws = np.random.default_rng(0).uniform(size=(501, 7))
     masses = all_pairs_rope(draws, 0.1)

@@ -69,6 +69,16 @@ def test_squared_deviations_are_means_over_the_curves():
     assert np.asarray(after.memory.model.counts).sum() == 140
 
 
+def test_the_belief_is_the_mean_of_its_curves_as_probable_as_they_are():
+    model = told(140)._state.memory.model
+    with engine.eager():
+        weights = np.asarray(model.weights, float)
+        of_curves = np.stack([model.draw(s) for s in range(len(weights))])
+        mean = np.asarray(model.mean)
+    assert weights.max() > 2 * weights.min()  # labels tell curves apart
+    np.testing.assert_allclose(mean, np.tensordot(weights, of_curves, 1), rtol=1e-4)  # curves have 32 bits
+
+
 def test_labels_move_the_belief_towards_them_and_before_any_ranks_tell_more_than_these_scores():
     states = told()._state, told(140, 70)._state
     size = np.asarray(SETTING.reward.size)

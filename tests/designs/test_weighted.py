@@ -18,6 +18,7 @@ from bayes_assess.designs.oasis import _Strata
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Steps, Sums, add_steps, estimated_risk
+from bayes_assess.models.dirichlet_tree import DirichletTree, Tree
 from made import run_campaign, same_session, start
 
 
@@ -506,6 +507,15 @@ def test_a_design_that_decides_on_cells_cannot_serve_a_measure_nor_the_other_way
         ba.assess(POOL, ba.GroupAccuracy(), design="adaptive")
     with pytest.raises(ba.DesignError, match="'oasis' cannot serve this question; these can: 'adaptive', 'importance'"):
         ba.assess(POOL, ba.Metric("accuracy"), design="oasis")
+
+
+def test_the_tree_of_a_campaign_starts_from_the_mean_scores_of_its_blocks():
+    pool = ba.Pool(scores=np.repeat([0.2, 0.9], [30, 10]))  # one block of two cells, by the prediction
+    a = ba.assess(pool, F1, design=Adaptive(n_strata=1))
+    mean = np.array([[0.625, 0.375]])
+    with engine.eager():
+        found, expected = a.design.oracle_prior(a._state), DirichletTree.from_prior(mean_scores=mean, tree=Tree.flat(1))
+        np.testing.assert_allclose(found.predictive, expected.predictive)
 
 
 def test_oasis_proposes_strata_by_how_far_their_labels_move_the_f_measure():

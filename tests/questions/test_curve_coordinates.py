@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bayes_assess.models.curve_rates import Coordinates
-from bayes_assess.questions._curve_coordinates import with_groups, with_votes
+from bayes_assess.pool.rank_strata import RankedScore
+from bayes_assess.questions._curve_coordinates import coordinates_of, with_groups, with_votes
 
 CELL = np.array([0, 0, 1, 1, 2, 2, 0])
 TIMES = np.array([5, 1, 2, 7, 1, 30, 4])
@@ -29,3 +30,13 @@ def test_shares_of_cells_count_alike_items_as_often_as_there_are(grouped, of_ite
 def test_shares_of_groups_are_those_of_the_items_of_a_cell():
     found = with_groups(EMPTY, GROUP, CELL, TIMES).groups
     np.testing.assert_allclose(found, [[0.5, 0.1, 0.4], [7 / 9, 0, 2 / 9], [0, 1, 0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_systems", [2, 3, 5])
+def test_effects_of_systems_prefer_none_of_them(n_systems):
+    """Items that one system alone predicts positive: any two systems differ alike, and all together not at all."""
+    alone, score = np.eye(n_systems, dtype=bool), np.linspace(0.3, 0.6, n_systems)
+    ranked = RankedScore(score, alone[0], alone[1:])
+    found = coordinates_of(ranked, np.arange(n_systems), np.ones(n_systems, int)).groups
+    np.testing.assert_allclose(found.T @ found, np.eye(n_systems - 1), atol=1e-6)
+    np.testing.assert_allclose(found.sum(0), 0, atol=1e-6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.models.curve_members import POSITIVES, VERDICTS
 from bayes_assess.pool.rank_strata import RankedScore
 
 N, N_CAMPAIGNS, LABELS = 2000, 8, (1, 7, 22)
@@ -59,3 +60,18 @@ def test_predictions_that_are_all_alike_say_nothing_of_where_positives_begin():
     both = RankedScore(score, score >= 0, others=np.array([score >= 6]))
     assert both.tells_apart
     assert both.share == pytest.approx(0.7)
+
+
+def test_the_belief_is_of_what_announces_positives():
+    scores, site = np.linspace(0.05, 0.95, 20), np.arange(20) % 3
+    pool, question = ba.Pool(scores=scores, groups={"site": site}), ba.Metric("f1")
+    assert question.subject(pool).members is POSITIVES
+    verdicts = question.subject(ba.Pool(predictions=pool.predictions, classes=[0, 1]))
+    assert verdicts.members is VERDICTS
+    assert not verdicts.is_scored
+    flagged = question.subject(ba.Pool(scores=scores, predictions=np.ones(20, int))).members
+    assert (flagged.shift_sd > POSITIVES.shift_sd)[POSITIVES.shift_sd > 0].all()  # positives may begin anywhere
+    apart = ba.Metric("f1", by="site").subject(pool)
+    assert (apart.members.group_odds == 1).all()
+    kinds = {*zip(apart.group.tolist(), site.tolist(), pool.predictions.tolist(), strict=True)}
+    assert len(kinds) == len({*apart.group.tolist()}) == 6  # of every site predictions of either kind are apart
