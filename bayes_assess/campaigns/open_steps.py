@@ -16,9 +16,10 @@ _FIRST = 64  # steps that are looked at before all of them are
 class OpenSteps:
     """Steps from the first whose label is missing on, in the order of asking.
 
-    A step is as if items that still have no label had never been asked for: they might be drawn in it. So it is with
-    items that are withdrawn, whose steps are as if they had never been made. Items that nobody asked for take part from
-    when they are told, as items that are known without a draw.
+    In a step, items asked for before it that still have no label are stood for by those that have one; while none has,
+    they are as if never asked for: they might be drawn in it. So it is with items that are withdrawn, whose steps are
+    as if they had never been made. Items that nobody asked for take part from when they are told, as items that are
+    known without a draw.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class OpenSteps:
         missing = self._outcome[:_FIRST] < 0  # most often there is one
         missing = missing if missing.any() else self._outcome < 0
         n = int(missing.argmax()) if missing.any() else len(missing)
-        settled = self._steps(slice(0, n), self._columns[:n, 1])
+        settled = Steps(self._cell[:n], self._outcome[:n], *self._columns[:n, :2].T, np.ones(n))
         self._first += n
         self._cell, self._outcome, self._columns = self._cell[n:], self._outcome[n:], self._columns[n:]
         if not len(self._cell):
@@ -96,11 +97,17 @@ class OpenSteps:
         """Return the steps after the settled ones, up to the last label."""
         told = np.flatnonzero(self._outcome >= 0)
         upto = slice(0, int(told[-1]) + 1 if len(told) else 0)
-        _, p_new, p_pending, q, then = self._columns[upto].T
-        q = np.where(self._outcome[upto] < 0, q, 0.0)
-        # What was pending then under the proposal of then, in the ratio to which it still is under those it came by.
+        weight, p_new, p_pending, q, then = self._columns[upto].T
+        drawn, known = weight > 0, self._outcome[upto] >= 0
+        q = np.where(known, 0.0, q)
+        # What was pending then under the proposal of then, in the ratio to which it still is under those they came by.
         still = np.divide(np.cumsum(q) - q, then, out=np.zeros(len(q)), where=then > 0)
-        return self._steps(upto, p_new + p_pending * np.minimum(still, 1.0))
+        missing = p_pending * np.minimum(still, 1.0)
+        asked, told = (np.cumsum(some) - some for some in (drawn, drawn & known))
+        stood_for = (missing > 0) & (told > 0)
+        standing = np.divide(asked, told, out=np.ones(len(q)), where=stood_for)
+        of_new = np.divide(p_new, p_new + missing, out=np.ones(len(q)), where=stood_for)
+        return Steps(self._cell[upto], self._outcome[upto], weight * of_new, p_new + missing, standing)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all open steps, for a snapshot."""
@@ -118,9 +125,6 @@ class OpenSteps:
         self._place = dict(arrays["place"].tolist())
         self._first, self._pending = int(arrays["first"]), float(arrays["pending"])
         self._cell, self._outcome, self._columns = (arrays[name].copy() for name in ("cell", "outcome", "columns"))
-
-    def _steps(self, which: slice, p_new: Float[np.ndarray, " n"]) -> Steps:
-        return Steps(self._cell[which], self._outcome[which], self._columns[which, 0], p_new)
 
     def _append(self, items: np.ndarray, cells: np.ndarray, columns: Float[np.ndarray, "n 5"]) -> None:
         start = self._first + len(self._cell)

@@ -62,7 +62,8 @@ ENDLESS = 2**62  # items that may be asked for where each of them may be again a
 def start_campaign(batch: int, keys: Key[Array, " 2"], state: StateT, counts: Int[Array, "K O"]) -> Campaign[StateT]:
     """Return a campaign without labels on cells of so many items of every outcome, or of expected numbers of them."""
     nothing = xp.zeros(batch, xp.int64)
-    steps = Steps(cell=nothing, outcome=nothing - 1, weight=xp.zeros(batch), p_new=xp.ones(batch))
+    ones = xp.ones(batch)
+    steps = Steps(cell=nothing, outcome=nothing - 1, weight=xp.zeros(batch), p_new=ones, standing=ones)
     n_items = xp.asarray(ENDLESS) if state.endless else state.remaining.sum()
     return Campaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
 
@@ -83,7 +84,7 @@ def one_label(
         due, n = design.due(state), xp.minimum(batch, n_items - t)
         state = state if due is False else engine.cond(due, design.refreshed, lambda same: same, state)
         cells, draws, asked = ask_items(design, batch, keys[0], state, t, n)
-        steps = Steps(cells, xp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
+        steps = Steps(cells, xp.full_like(steps.outcome, -1), draws.weight, draws.p_new, steps.standing)
         return asked, steps, kept if keep is None else keep(design, kept, state, asked, cells, t, n)
 
     state, steps, kept = _if(place == 0, batch == 1, ask, state, steps, kept)
@@ -222,8 +223,9 @@ def update_batch(
 @x64
 def settle_batch(design: Design[StateT], state: StateT, steps: Steps, last: bool = True) -> StateT:
     """Count steps whose labels are learned, see `Design.settle`; without steps, that some were withdrawn."""
+    columns = np.broadcast_arrays(*steps)
     for piece in _pieces(design, len(steps.cell)) or [slice(0, 0)]:
-        state = _settle(design, last, state, _padded_steps(Steps(*(column[piece] for column in steps))))
+        state = _settle(design, last, state, _padded_steps(Steps(*(column[piece] for column in columns))))
     return state
 
 
@@ -255,9 +257,9 @@ def _padded(*arrays: np.ndarray) -> list[np.ndarray]:
 
 
 def _padded_steps(steps: Steps) -> Steps:
-    cell, outcome, weight, p_new = _padded(*map(np.asarray, steps))
-    outcome[len(steps.cell) :] = -1
-    return Steps(cell, outcome, weight, p_new)
+    padded = Steps(*_padded(*np.broadcast_arrays(*steps)))
+    padded.outcome[len(steps.cell) :] = -1
+    return padded
 
 
 _choose = engine.jit(ask_items, static_argnums=(0, 1))

@@ -64,12 +64,15 @@ class Steps(NamedTuple):
         p / q of the item, 0 for items that nobody asked for.
     p_new : floats
         Probability that a draw of the step was none of the known items asked for before.
+    standing : floats, or 1
+        For how many items asked for before the step one of them stands whose label is known, itself included.
     """
 
     cell: Int[Array, " L"]
     outcome: Int[Array, " L"]
     weight: Float[Array, " L"]
     p_new: Float[Array, " L"]
+    standing: Float[Array, " L"] | float = 1.0
 
 
 class Draws(NamedTuple):
@@ -165,9 +168,11 @@ def add_steps(sums: Sums, steps: Steps, n_items: Scalar, stochastic: bool = Fals
                \qquad\text{and}\qquad \frac{1}{p_t}
 
     (Rao-Blackwell: [NH] eq. 1 given the new items). Each step's sum less R times its number of draws has mean 0,
-    whatever was seen before, provided that labels come back in the order of asking, or that which of them have come
-    back depends neither on labels nor on that order: a step counts from when its own label is known, and an item whose
-    label is not known is as one that was never asked for.
+    whatever was seen before, provided that labels come back in the order of asking. A step counts from when its own
+    label is known. Items asked for before it whose labels are missing are like those asked for whose labels are known,
+    if which of them come back depends neither on labels nor on that order, and unlike those never asked for, which the
+    proposal found less worth asking about: the known ones stand for them, and the draw for items never asked for alone.
+    The variance of that, of a sum of which each term is known with probability 1 / `standing`, is added.
 
     Parameters
     ----------
@@ -195,15 +200,17 @@ def add_steps(sums: Sums, steps: Steps, n_items: Scalar, stochastic: bool = Fals
     draws = xp.where(counted, 1 / xp.where(counted, steps.p_new, 1), 0.0)
     weight = xp.where(counted, steps.weight, 0.0)
     later = draws.sum() - xp.cumsum(draws)
+    more = xp.where(steps.weight > 0, draws * (steps.standing - 1), 0.0)
+    more = xp.where(steps.weight > 0, more.sum() - xp.cumsum(more), 0.0) / n_items  # that an item stands for
     at = steps.cell, xp.maximum(steps.outcome, 0)
     before = sums.weights + sums.counts * (draws.sum() / n_items)
     known = told & (not stochastic)
     return Sums(
         n=sums.n + draws.sum(),
         n_new=sums.n_new + counted.sum(),
-        weights=engine.at(before)[at].add(weight + known * later / n_items),
+        weights=engine.at(before)[at].add(weight + known * (later / n_items + more)),
         new=engine.at(sums.new)[at].add(weight),
-        squares=engine.at(sums.squares)[at].add(weight**2),
+        squares=engine.at(sums.squares)[at].add(weight**2 + known * more * (later / n_items + more)),
         counts=engine.at(sums.counts)[at].add(known),
     )
 

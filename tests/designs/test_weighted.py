@@ -13,7 +13,8 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.designs import WEIGHTED, Adaptive, Importance, Oasis, Passive, Poisson, Stratified
+from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess.designs import WEIGHTED, Adaptive, Draw, Importance, Oasis, Passive, Poisson, Stratified
 from bayes_assess.designs.oasis import _Strata
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import DesignError
@@ -277,6 +278,36 @@ def test_items_that_never_come_back_are_as_if_nobody_had_asked_for_them():
     everything.tell(again.ids, LABELS[again.ids])
     expected = 400 * (1 / np.arange(281, 401)).sum()
     assert float(everything._state.draws.n) == pytest.approx(expected, rel=1e-12)
+
+
+def half_back(rng, q, losses, n_asked: int) -> Sums:
+    """Draw so many of the items without replacement by q, and tell every second one at random."""
+    n = len(q)
+    items = np.argsort(rng.exponential(size=n) / q)[:n_asked]
+    before = np.cumsum(q[items]) - q[items]
+    steps = OpenSteps(n_items=n)
+    steps.ask(items, np.zeros(n_asked, int), Draw(1 / (n * q[items]), 1 - before, before))
+    came = rng.permutation(n_asked)[: n_asked // 2]
+    steps.tell(items[came], losses[items[came]])
+    with engine.eager():
+        return add_steps(Sums.zeros((1, 2)), steps.later(), n)
+
+
+@pytest.mark.parametrize("n_asked", [40, 56])
+def test_labels_that_come_back_stand_for_those_that_do_not(n_asked):
+    """Items asked for are unlike the others: the proposal prefers them. Means within 3 standard errors over campaigns.
+
+    While items never asked for stood for those without a label, the mean loss of 40 of 60 items was .58 for .50.
+    """
+    rng, repeats = np.random.default_rng(0), 2000
+    q, losses = np.linspace(3, 0.2, 60), (np.arange(60) % 3 == 0) | (np.arange(60) >= 45)
+    sums = [half_back(rng, q / q.sum(), losses.astype(int), n_asked) for _ in range(repeats)]
+    n = np.array([float(one.n) for one in sums])
+    total, square = (np.array([getattr(one, name)[0, 1] for one in sums]) for name in ("weights", "squares"))
+    excess = total - n * losses.mean()
+    assert abs(excess.mean()) < 3 * excess.std() / np.sqrt(repeats)
+    # The variance, too, which is of sums about 0 and so somewhat greater. Of 56 items, labels that are missing matter.
+    assert np.mean(square / n**2) > np.var(total / n) * (1 - 3 * np.sqrt(2 / repeats))
 
 
 def test_only_draws_with_a_label_count():
