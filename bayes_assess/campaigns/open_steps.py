@@ -86,7 +86,8 @@ class OpenSteps:
         missing = self._outcome[:_FIRST] < 0  # most often there is one
         missing = missing if missing.any() else self._outcome < 0
         n = int(missing.argmax()) if missing.any() else len(missing)
-        settled = Steps(self._cell[:n], self._outcome[:n], *self._columns[:n, :2].T, np.ones(n))
+        weight, p_new = self._columns[:n, 0], self._columns[:n, 1]
+        settled = Steps(self._cell[:n], self._outcome[:n], weight, p_new, np.ones(n))
         self._first += n
         self._cell, self._outcome, self._columns = self._cell[n:], self._outcome[n:], self._columns[n:]
         if not len(self._cell):
