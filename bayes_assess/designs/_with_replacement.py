@@ -67,7 +67,8 @@ class WithReplacement(WeightedDesign):
         """Draw a new item; what would be drawn before it is known and enters at its expectation.
 
         Items that were set aside count as unlabelled ones that might be drawn: what is drawn in their place stands for
-        them. That is right if whether an item can be labelled depends neither on its label nor on how it is drawn.
+        them. That is right if whether an item can be labelled depends neither on its label nor on how it is drawn, and
+        few cannot: those that were drawn and set aside are the ones that the proposal prefers.
         """
         one = state.draws.proposal[:, -1]
         mass = state.remaining * one
