@@ -65,6 +65,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         self._items = ItemBook(self.cells)
         self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
+        self._keeps_aside = design.keeps_aside and not setting.stochastic
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
 
     @property
@@ -193,18 +194,27 @@ class Course(Labelling[Pool, Question, ItemBook]):
 
     def _set_aside(self, units: Int[np.ndarray, " n"]) -> None:
         """Ask no more for items that are pending or unseen."""
-        self._withdraw(self._items.skip(units))
+        drawn = self._items.skip(units)
+        self._withdraw(drawn[:0] if self._keeps_aside else drawn)
 
     def _put_back(self, units: Int[np.ndarray, " n"]) -> None:
         """Let items be asked for again that are pending or set aside."""
-        self._withdraw(self._items.put_back(units))
+        drawn = self._items.put_back(units)
+        self._withdraw(drawn if self._steps is None or not self._keeps_aside else self._steps.lacking(units))
+
+    @property
+    def kept_aside(self) -> Int[np.ndarray, " K"]:
+        """Items of every cell that were set aside and count as pending ones, see `Design.keeps_aside`."""
+        kept = self._items.aside if self._keeps_aside and self._items.n_skipped else np.zeros(0, np.int64)
+        kept = kept if self._steps is None else self._steps.lacking(kept)
+        return np.bincount(self._items.cells_of(kept), minlength=self.cells.n_cells)
 
     def _withdraw(self, drawn: Int[np.ndarray, " n"]) -> None:
         """Count anew which items are out, and let these draws not have been made."""
         pending = self._items.cells_of(self._items.awaited)
         self._state = replace(
             self._state,
-            pending=np.bincount(pending, minlength=self.cells.n_cells),
+            pending=np.bincount(pending, minlength=self.cells.n_cells) + self.kept_aside,
             remaining=np.where(self._playable, self._items.remaining, 0),
         )
         if self._rounds is not None:

@@ -38,7 +38,9 @@ _CURVES = 64  # drawn for every future that takes one
 _PART = 12  # of all labels is a block
 
 
-def without_pending(design: Design[StateT], state: StateT, later: Steps | None) -> StateT:
+def without_pending(
+    design: Design[StateT], state: StateT, later: Steps | None, awaited: Int[np.ndarray, " K"]
+) -> StateT:
     """Return the state as if items without a label had never been asked for.
 
     Parameters
@@ -47,12 +49,13 @@ def without_pending(design: Design[StateT], state: StateT, later: Steps | None) 
     state : State
     later : Steps, optional
         Those of the session that are not settled, as far as labels have come.
+    awaited : (K,) integers
+        Pending items, which may be asked for again.
     """
     if later is not None:
         known = np.asarray(later.outcome) >= 0
         state = settle_batch(design, state, Steps(*(np.asarray(column)[known] for column in later)))
-    pending = np.asarray(state.pending)
-    return replace(state, pending=np.zeros_like(pending), remaining=np.asarray(state.remaining) + pending)
+    return replace(state, pending=np.zeros_like(awaited), remaining=np.asarray(state.remaining) + awaited)
 
 
 def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed: int) -> Int[np.ndarray, "n K O"]:

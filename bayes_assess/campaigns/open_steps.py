@@ -63,6 +63,10 @@ class OpenSteps:
         self._outcome[at] = outcomes
         self._pending -= float(self._columns[at, 3].sum())
 
+    def lacking(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """Return those of some items that were asked for and have no label, set aside or not."""
+        return np.array([item for item in items.tolist() if item in self._place], np.int64)
+
     def withdraw(self, items: Int[np.ndarray, " n"]) -> None:
         """Forget the steps of items without a label: in later steps they might be drawn, as if never asked for."""
         gone = np.zeros(len(self._cell), bool)

@@ -251,6 +251,11 @@ class Design(ABC, Generic[StateT]):
         return state
 
     @property
+    def keeps_aside(self) -> bool:
+        """Whether labels that came stand for items that were asked for and set aside, as for those that are pending."""
+        return False
+
+    @property
     def settles(self) -> bool:
         """Whether steps are counted when their labels are known: whether the design has a `settle` of its own."""
         return type(self).settle is not Design.settle

@@ -56,6 +56,11 @@ class WithReplacement(WeightedDesign):
         if not (is_number(floor) and 0 <= floor <= 1):
             raise DesignError(f"The floor of {self.name} lies in [0, 1]; found {show(floor)}.")
 
+    @property
+    def keeps_aside(self) -> bool:
+        """Whether labels that came stand for items set aside: where the proposal prefers those that it asks for."""
+        return not self.draws_alike and not self.whole_batches
+
     @x64
     def init(
         self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
@@ -66,9 +71,9 @@ class WithReplacement(WeightedDesign):
     def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
         """Draw a new item; what would be drawn before it is known and enters at its expectation.
 
-        Items that were set aside count as unlabelled ones that might be drawn: what is drawn in their place stands for
-        them. That is right if whether an item can be labelled depends neither on its label nor on how it is drawn, and
-        few cannot: those that were drawn and set aside are the ones that the proposal prefers.
+        Items that were drawn and set aside count as pending ones (see `keeps_aside`). Others that were set aside count
+        as unlabelled ones that might be drawn: what is drawn in their place stands for them. Either is right if whether
+        an item can be labelled depends neither on its label nor on how it is drawn.
         """
         one = state.draws.proposal[:, -1]
         mass = state.remaining * one

@@ -8,6 +8,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess.campaigns.planning import Present
 from bayes_assess.designs import Draw
 from campaigns.courses import BINARY, CASES, POSITIVE, N, assert_same, every_case, started
 
@@ -117,6 +118,38 @@ def test_items_set_aside_might_have_been_drawn_in_later_steps():
     again = a.ask(20).ids
     a.tell(again, POSITIVE[again])
     assert float(a._state.draws.n) == pytest.approx(N * (1 / np.arange(31, 91)).sum())
+
+
+@pytest.mark.parametrize("case", ["adaptive", "importance"])
+def test_drawn_items_set_aside_are_stood_for_as_pending_ones_are(case, tmp_path):
+    """Those that were drawn are the ones that the proposal prefers: items that were not drawn yet are unlike them."""
+    waiting, aside = started(case), started(case, journal=tmp_path / "run.db")
+    for n in (12, 12, 12):
+        ids = [a.ask(n).ids for a in (waiting, aside)]
+        np.testing.assert_array_equal(*ids)
+        for a in (waiting, aside):
+            a.tell(ids[0][::2], POSITIVE[ids[0][::2]])
+        before = aside.result().estimate
+        aside.skip(ids[0][1::2])
+        assert aside.result().estimate == before == waiting.result().estimate
+    assert (aside.n_skipped, aside.n_pending, waiting.n_pending) == (18, 0, 18)
+    assert_same(aside, ba.resume(tmp_path / "run.db", CASES[case][0]))
+    aside.release(aside.skipped)
+    waiting.release(waiting.pending)
+    assert aside.result().estimate == waiting.result().estimate
+    np.testing.assert_array_equal(aside._state.remaining, waiting._state.remaining)
+    np.testing.assert_array_equal(aside._state.pending, 0)
+
+
+@pytest.mark.parametrize("case", ["adaptive", "importance"])
+def test_items_set_aside_are_not_planned_for(case):
+    a = started(case)
+    ids = a.ask(20).ids
+    a.tell(ids[:8], POSITIVE[ids[:8]])
+    a.skip(ids[8:14])
+    present = Present.of(a)
+    assert present.n_items == N - 6
+    assert int(np.asarray(present.state.pending).sum()) == 0
 
 
 def test_withdrawn_steps_leave_their_mass_to_the_steps_after_them():
