@@ -172,7 +172,7 @@ def add_steps(sums: Sums, steps: Steps, n_items: Scalar, stochastic: bool = Fals
     label is known. Items asked for before it whose labels are missing are like those asked for whose labels are known,
     if which of them come back depends neither on labels nor on that order, and unlike those never asked for, which the
     proposal found less worth asking about: the known ones stand for them, and the draw for items never asked for alone.
-    The variance of that, of a sum of which each term is known with probability 1 / `standing`, is added.
+    The variance of a sum of which each term is known with probability 1 / `standing` is added.
 
     Parameters
     ----------
@@ -200,8 +200,8 @@ def add_steps(sums: Sums, steps: Steps, n_items: Scalar, stochastic: bool = Fals
     draws = xp.where(counted, 1 / xp.where(counted, steps.p_new, 1), 0.0)
     weight = xp.where(counted, steps.weight, 0.0)
     later = draws.sum() - xp.cumsum(draws)
-    more = xp.where(steps.weight > 0, draws * (steps.standing - 1), 0.0)
-    more = xp.where(steps.weight > 0, more.sum() - xp.cumsum(more), 0.0) / n_items  # that an item stands for
+    for_others = draws * (steps.standing - 1)
+    more = xp.where(steps.weight > 0, for_others.sum() - xp.cumsum(for_others), 0.0) / n_items
     at = steps.cell, xp.maximum(steps.outcome, 0)
     before = sums.weights + sums.counts * (draws.sum() / n_items)
     known = told & (not stochastic)
