@@ -14,7 +14,7 @@ def check_counts(campaign: Course, name: str) -> None:
     (labelled, codes), (pending, _) = items.told, items.out
     counts = np.zeros(state.counts.shape, np.int64)
     np.add.at(counts, (items.cells_of(labelled), campaign.outcomes_of(labelled, codes)), 1)
-    pending = np.bincount(items.cells_of(pending), minlength=cells.n_cells) + campaign.kept_aside
+    pending = np.bincount(items.cells_of(pending), minlength=cells.n_cells) + campaign._kept_aside
     for what, counted, found in (
         ("labels", state.counts, counts),
         ("pending items", state.pending, pending),

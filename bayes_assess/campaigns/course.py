@@ -203,7 +203,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         self._withdraw(drawn if self._steps is None or not self._keeps_aside else self._steps.lacking(units))
 
     @property
-    def kept_aside(self) -> Int[np.ndarray, " K"]:
+    def _kept_aside(self) -> Int[np.ndarray, " K"]:
         """Items of every cell that were set aside and count as pending ones, see `Design.keeps_aside`."""
         kept = self._items.aside if self._keeps_aside and self._items.n_skipped else np.zeros(0, np.int64)
         kept = kept if self._steps is None else self._steps.lacking(kept)
@@ -214,7 +214,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         pending = self._items.cells_of(self._items.awaited)
         self._state = replace(
             self._state,
-            pending=np.bincount(pending, minlength=self.cells.n_cells) + self.kept_aside,
+            pending=np.bincount(pending, minlength=self.cells.n_cells) + self._kept_aside,
             remaining=np.where(self._playable, self._items.remaining, 0),
         )
         if self._rounds is not None:

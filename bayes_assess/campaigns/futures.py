@@ -39,7 +39,7 @@ _PART = 12  # of all labels is a block
 
 
 def without_pending(
-    design: Design[StateT], state: StateT, later: Steps | None, awaited: Int[np.ndarray, " K"]
+    design: Design[StateT], state: StateT, later: Steps | None, awaited: Int[np.ndarray, " K"] | None = None
 ) -> StateT:
     """Return the state as if items without a label had never been asked for.
 
@@ -49,12 +49,13 @@ def without_pending(
     state : State
     later : Steps, optional
         Those of the session that are not settled, as far as labels have come.
-    awaited : (K,) integers
-        Pending items, which may be asked for again.
+    awaited : (K,) integers, optional
+        Pending items that may be asked for again; by default all.
     """
     if later is not None:
         known = np.asarray(later.outcome) >= 0
         state = settle_batch(design, state, Steps(*(np.asarray(column)[known] for column in later)))
+    awaited = np.asarray(state.pending) if awaited is None else awaited
     return replace(state, pending=np.zeros_like(awaited), remaining=np.asarray(state.remaining) + awaited)
 
 

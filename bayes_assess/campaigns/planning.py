@@ -152,7 +152,7 @@ class Present(NamedTuple):
     def of(cls, session: Planning) -> Present:
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
-        awaited = np.asarray(session._state.pending) - session.kept_aside
+        awaited = np.asarray(session._state.pending) - session._kept_aside
         state = without_pending(session.design, session._state, later, awaited)
         n_told = session._items.n_labelled
         return cls(state, n_told, n_told + int(np.asarray(state.remaining).sum()))
