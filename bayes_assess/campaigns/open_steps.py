@@ -100,15 +100,15 @@ class OpenSteps:
 
     def later(self) -> Steps:
         """Return the steps after the settled ones, up to the last label."""
-        told = np.flatnonzero(self._outcome >= 0)
-        upto = slice(0, int(told[-1]) + 1 if len(told) else 0)
+        labels = np.flatnonzero(self._outcome >= 0)
+        upto = slice(0, int(labels[-1]) + 1 if len(labels) else 0)
         weight, p_new, p_pending, q, then = self._columns[upto].T
         drawn, known = weight > 0, self._outcome[upto] >= 0
         q = np.where(known, 0.0, q)
         # What was pending then under the proposal of then, in the ratio to which it still is under those they came by.
         still = np.divide(np.cumsum(q) - q, then, out=np.zeros(len(q)), where=then > 0)
         missing = p_pending * np.minimum(still, 1.0)
-        asked, told = (np.cumsum(some) - some for some in (drawn, drawn & known))
+        asked, told = (np.cumsum(some) - some for some in (drawn, drawn & known))  # before every step
         stood_for = (missing > 0) & (told > 0)
         standing = np.divide(asked, told, out=np.ones(len(q)), where=stood_for)
         of_new = np.divide(p_new, p_new + missing, out=np.ones(len(q)), where=stood_for)
