@@ -13,6 +13,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
+from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.exchange.exports import is_export
 from bayes_assess.campaigns.exchange.matching import IdMatcher
 from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
@@ -189,7 +190,18 @@ def read_told(
     sheet = read_sheet(path, pool, id, label, unsure, None if repeated else check, unknown, who, repeated)
     open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
     names = np.where(sheet.annotators == "", annotator or "", sheet.annotators)
-    return sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)
+    sheet = sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)
+    return _without_other_halves(assessment, sheet) if assessment.question.labels_each > 1 else sheet
+
+
+def _without_other_halves(assessment: AnySession, sheet: Sheet) -> Sheet:
+    """Leave out labels of the one half of pairs that are set aside, as nobody can label the other."""
+    lost = np.isin(sheet.ids, assessment.labelled_with(sheet.unsure)) if len(sheet.unsure) else np.zeros(0, bool)
+    if not lost.any():
+        return sheet
+    note = f"Left out {plural(int(lost.sum()), 'label')} of pairs of which nobody can label the other half."
+    told = {column: getattr(sheet, column)[~lost] for column in ("ids", "labels", "annotators")}
+    return sheet._replace(**told, notes=[*sheet.notes, note])
 
 
 def read_corrections(assessment: AnySession, path: Path, id: str, label: str) -> Sheet:

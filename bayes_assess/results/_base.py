@@ -254,9 +254,8 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         of_the_prior = self.section.of_the_prior() if self.evidence.leans_on_prior else None
         lines += [of_the_prior] if of_the_prior else []
         if self.volunteered:
-            lines.append(
-                f"{self.volunteered:,} labels were told without being asked for: {self.evidence._use_of_volunteered}"
-            )
+            told = f"{plural(self.volunteered, 'label')} {'was' if self.volunteered == 1 else 'were'} told"
+            lines.append(f"{told} without being asked for, {self.evidence._use_of_volunteered}.")
         if self.n_skipped:
             lines += self._about_skipped()
         return "\n".join([*lines, *self.notes])

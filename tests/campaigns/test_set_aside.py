@@ -258,7 +258,7 @@ class TestRefusals:
         a.skip(ids)
         a.tell(ids[:1], POSITIVE[ids[:1]])
         assert (a.n_skipped, a.labels_used, a.n_remaining) == (3, 1, N - 4)
-        assert "1 labels were told without being asked for" in a.result().summary()
+        assert "1 label was told without being asked for" in a.result().summary()
 
     @pytest.mark.parametrize("kind", ["skip", "release"])
     def test_a_journal_that_does_so_with_labelled_items_is_refused(self, kind, tmp_path):

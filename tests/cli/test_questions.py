@@ -400,7 +400,11 @@ def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
     assert "6 of 24 items labelled" in done("status", run)
     done("ask", run, "-n", 18, "-o", tmp_path / "others.csv")
     ids = [row["id"] for row in read_csv(tmp_path / "others.csv")]
-    done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    unsure = [*(truth[name] for name in ids[:3]), "?"]
+    out = done("tell", run, sheet(run, ids[:4], unsure), "--unsure", "?")
+    assert "Left out 1 label of pairs of which nobody can label the other half." in out
+    assert "Took 2 labels (2 set aside)." in out
+    done("tell", run, sheet(run, ids[2:], [truth[name] for name in ids[2:]]))
     out = done("status", run)
     assert "The rate of old is more than 5 points above that of new, as their labels show." in out
     assert "rate (system old) less rate (system new) 0.667 (exact)." in out

@@ -258,10 +258,8 @@ class Believed(BeliefDraws):
 
     @property
     def _use_of_volunteered(self) -> str:
-        return (
-            "the estimate takes them for random ones among items that are alike; the interval without trust knows "
-            "them, no more."
-        )
+        alike = "and taken for chosen at random among items that are alike"
+        return f"{alike}; without trusting the {self.trusted}, for known, no more"
 
     @property
     def _others_of_skipped(self) -> str:

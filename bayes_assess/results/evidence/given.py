@@ -125,7 +125,7 @@ class Given(Assuming):
 
     @property
     def _use_of_volunteered(self) -> str:
-        return "they count as they are."
+        return "and counted as told"
 
     @cached_property
     def _measured(self) -> PosteriorMeasure:

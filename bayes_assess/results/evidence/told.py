@@ -83,8 +83,8 @@ class Told(ABC):
 
     @property
     def _use_of_volunteered(self) -> str:
-        """What the answer makes of labels that nobody asked for, the end of a sentence."""
-        return "the intervals take them for random items of their groups."
+        """What became of labels that nobody asked for, the end of a sentence."""
+        return "and taken for chosen at random within groups"
 
     @property
     def _others_of_skipped(self) -> str:

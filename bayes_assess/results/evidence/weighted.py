@@ -251,7 +251,7 @@ class Weighted(Assuming):
 
     @property
     def _use_of_volunteered(self) -> str:
-        return "they are known since then, but stand for no other items."
+        return "known since then, but standing for no other item"
 
     @property
     def kind_of_intervals(self) -> str:
