@@ -244,9 +244,10 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             return {}
         new: dict[Hashable, int] = {}
         for name, rank in zip(ids.tolist(), ranks.tolist(), strict=True):
-            other = new[name] = new.get(name, self._ranks.get(name, rank))
-            if other != rank:
+            other = self._ranks.get(name, new.get(name))
+            if other is not None and other != rank:
                 raise PoolError(f"id_at gave the id {show(name)} to ranks {other:,} and {rank:,}; give each its own.")
+            new[name] = rank
         return new
 
     def _follow_others(self, events: Sequence[Event]) -> None:
