@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeGuard
+from typing import ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -21,6 +21,8 @@ _BELOW, _ABOVE = 6.0, 5.0  # log odds of ranks around the cut where strata are o
 _KINDS = 4  # strata of how opinions differ
 _STEEP = 4.0  # of the confidence's strata: the lowest e-fold fraction of items has as many strata as the next
 _WIDE = 1.0  # log odds between the ranks that items tie over, beyond which they are not of about one rank
+_FALLS = 0.25  # share of pairs of an announced item and another in the order of their scores, below which scores fall
+_SURE = 3.5  # standard deviations of that share by chance
 _MOST_TIES = 254  # a byte; there are no more than twice the logarithm of the number of items
 
 
@@ -74,15 +76,12 @@ class RankedScore:
     @property
     def tells_apart(self) -> bool:
         """Whether some items are predicted positive and some are not; else predictions say nothing of any rank."""
-        return self.announced is not None and 0 < self._total(self.votes) < self.n_systems * self.n_items
+        return self.announced is not None and 0 < _sum(self.votes, self.times) < self.n_systems * self.n_items
 
     @property
     def share(self) -> float:
         """Share of items announced, F / M, the mean over systems; a half where predictions tell no items apart."""
-        return self._total(self.votes) / self.n_systems / self.n_items if self.tells_apart else 0.5
-
-    def _total(self, values: np.ndarray) -> Any:
-        return values.sum() if self.times is None else values @ self.times
+        return _sum(self.votes, self.times) / self.n_systems / self.n_items if self.tells_apart else 0.5
 
     @property
     def n_systems(self) -> int:
@@ -171,6 +170,35 @@ def _wide_ties(
     return TiedRanks(which, low, high)
 
 
+def falls(
+    score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"], times: Int[np.ndarray, " M"] | None = None
+) -> bool:
+    """Tell whether a score is low where items are announced, as a distance is, or the probability of the other class.
+
+    Of an announced item and one that is not, the first has the lower score in three of four pairs or more, and too
+    often for predictions that have nothing to do with the score.
+
+    Examples
+    --------
+    >>> distance = np.linspace(0, 1, 100)
+    >>> falls(distance, distance < 0.2), falls(distance, distance > 0.2)
+    (True, False)
+    """
+    own = None if times is None else times[announced]
+    n_above, n_below = _sum(announced, times), _sum(~announced, times)
+    above = _sum(score[announced], own)
+    if not n_above or not n_below or above * (n_above + n_below) >= _sum(score, times) * n_above:
+        return False
+    ranks, _ = _middle_ranks(score, n_items=int(n_above + n_below), times=times)
+    share = (_sum(ranks[announced], own) / n_above - n_above / 2) / n_below  # of pairs in the order of the score
+    spread = np.sqrt((n_above + n_below) / (12 * n_above * n_below))  # of that share, by chance
+    return bool(share < _FALLS and 0.5 - share > _SURE * spread)
+
+
+def _sum(values: np.ndarray, times: Int[np.ndarray, " M"] | None) -> float:
+    return float(values.sum() if times is None else values @ times)
+
+
 @dataclass(frozen=True)
 class RankStrata(Cut):
     """Strata of the ranks of a score: many where a few items decide, whatever the score means.
@@ -202,7 +230,9 @@ class RankStrata(Cut):
         """Return the strata of a pool's P(positive), or of its confidence."""
         if pool.scores is not None and pool.n_classes == 2:
             score = pool.scores[:, 1] if pool.scores.ndim == 2 else pool.scores
-            return self.of(RankedScore(score, pool.predictions == 1, times=pool.multiplicity))
+            announced, times = pool.predictions == 1, pool.multiplicity
+            score = 1 - score if falls(score, announced, times) else score
+            return self.of(RankedScore(score, announced, times=times))
         if pool.margins is not None:
             return self.of(RankedScore(pool.margins, pool.predictions == 1, times=pool.multiplicity))
         if pool.confidence is None:

@@ -224,7 +224,8 @@ def _logits(score: Float[np.ndarray, " M"], times: Times) -> Float[np.ndarray, "
 
 def _knots(x: Float[np.ndarray, " K"], size: Int[np.ndarray, " K"]) -> Float[np.ndarray, " J"]:
     """Spread knots over the cells, by the roots of their sizes."""
-    weight, order = np.sqrt(size), np.argsort(x)
+    # Cells of one place but for rounding stand in the same order, however their means were summed up.
+    weight, order = np.sqrt(size), np.lexsort((size, x.astype(np.float32)))
     knots = np.interp(np.linspace(0.02, 0.98, N_SMOOTH), np.cumsum(weight[order]) / weight.sum(), x[order])
     return np.maximum.accumulate(knots + 1e-6 * np.arange(N_SMOOTH))
 

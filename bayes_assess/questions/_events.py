@@ -39,7 +39,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._scores import margins_of
 from bayes_assess.pool.counting import add_up, count, distinct_codes
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore
+from bayes_assess.pool.rank_strata import RankedScore, falls
 from bayes_assess.questions._curve_coordinates import MOST_GROUPS, MOST_JUDGES
 
 _MEANS = ("accuracy", "zero_one_loss", "hamming_loss")
@@ -77,6 +77,7 @@ class Subject:
     opinions: Float[np.ndarray, "J M"] | None = None
     votes: Bool[np.ndarray, "M J"] | None = None
     scored: bool = True  # by more than the predictions
+    turned: bool = False  # whether scores are low where the event is predicted
 
     @property
     def is_scored(self) -> bool:
@@ -183,12 +184,14 @@ def subject_of(
     else:
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
+    turned = pool.scores is not None and falls(score, announced, times)
+    score = 1 - score if turned else score
     event = np.full(pool.n_rows, code, pool.predictions.dtype)
     if is_of_labels(specs):
         members = RATES if scored else VERDICTS
         votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
         ranked = RankedScore(score, announced, at_cut=False, times=times)
-        return Subject(event, members, group=group, votes=votes), ranked
+        return Subject(event, members, group=group, votes=votes, turned=turned), ranked
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
     members = POSITIVES if scored else VERDICTS
@@ -196,7 +199,7 @@ def subject_of(
         members = members.anywhere()
     if scored and group is not None:  # predictions of either kind may be right more often in one group than in another
         members, group = members.apart(), 2 * group + announced
-    return Subject(event, members, group=group if scored else None, scored=scored), ranked
+    return Subject(event, members, group=group if scored else None, scored=scored, turned=turned), ranked
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

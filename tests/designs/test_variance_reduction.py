@@ -171,7 +171,7 @@ def test_labels_that_nobody_asked_for_are_known_and_audit_nothing():
     assert a.labels_used == 30
     assert int(a._state.audit.counts.sum()) == 0
     assert int(a._state.audit.known.sum()) == 30
-    assert "takes them for random ones" in a.result().summary()
+    assert "taken for chosen at random" in a.result().summary()
 
 
 def test_random_items_are_a_uniform_sample():

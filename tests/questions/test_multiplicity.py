@@ -19,6 +19,7 @@ FRAME = pl.DataFrame(
         "id": range(M),
         "score": SCORE,
         **{f"p_{i}": ROWS[:, i].clip(0) for i in range(3)},
+        "falling": 1 - SCORE,
         "confidence": SCORE.clip(0.3),
         "answer": RNG.integers(0, 3, M),
         "binary": (SCORE + RNG.normal(0, 0.2, M) > 0.5).astype(int),
@@ -29,6 +30,7 @@ FRAME = pl.DataFrame(
 POOLS = {
     "P(positive)": {"scores": "score"},
     "P(positive) and predictions": {"scores": "score", "predictions": "binary"},
+    "P(negative) and predictions": {"scores": "falling", "predictions": "binary"},
     "class probabilities": {"scores": ["p_0", "p_1", "p_2"]},
     "confidence": {"predictions": "answer", "confidence": "confidence"},
     "predictions": {"predictions": "answer"},
@@ -57,6 +59,7 @@ ASKED = [
     *((ba.Metric("f1"), name, TWO) for name in ("variance_reduction", "adaptive", "oasis", "importance", "stratified")),
     *((ba.Metric("f1"), name, TWO) for name in ("passive", "poisson")),
     (ba.Metric("recall", by="site"), "adaptive", TWO),
+    (ba.Metric("recall"), "variance_reduction", ("P(negative) and predictions",)),
 ]
 
 

@@ -158,7 +158,8 @@ class Believed(BeliefDraws):
         lines = [*self.warning("Their intervals hold both." if many else "The interval holds both."), *_first(lines)]
         if self.all_certain:
             return [*lines, *on_ranks]
-        return [*lines, *on_ranks, self.leaning(), *self._if_no_better_than_chance(), *self._if_hidden()]
+        on_scores = *self._if_scores_fall(), *self._if_no_better_than_chance(), *self._if_hidden()
+        return [*lines, *on_ranks, self.leaning(), *on_scores]
 
     @property
     def if_alike(self) -> str:
@@ -207,6 +208,15 @@ class Believed(BeliefDraws):
         quiet = events.coordinates.feature < 0
         among = f" among {int(size[quiet].sum()):,} items not predicted positive"
         return f"{ends}; {self.said_of_random_labels(quiet, among)}."
+
+    def _if_scores_fall(self) -> list[str]:
+        """Say where scores are taken for the other way round."""
+        if not self.events.subject.turned:
+            return []
+        return [
+            "Scores are low where the positive class is predicted: they are taken to fall as it gets more probable, as "
+            "distances do."
+        ]
 
     def _if_no_better_than_chance(self) -> list[str]:
         """Say where predicted positives may well be positive no more often than other items."""
