@@ -354,6 +354,25 @@ def test_hidden_positives_move_the_interval_and_only_labels_the_estimate():
     assert after.estimate < after.interval[1] <= 2 * 24 / (24 + 31) + 1e-12
 
 
+@pytest.mark.parametrize("flat", [True, False])
+def test_labels_that_find_no_positive_do_not_say_that_there_is_none(monkeypatch, flat):
+    """30 of 20,000 items are predicted positive, wrongly, and 40 others are; 470 labels of these find none.
+
+    They rule out no more than three in 470, 125 of the others. Without scores that say nothing among what is believed,
+    as a planted fault, the interval ends before 40.
+    """
+    prior = POSITIVES.prior * (np.array(POSITIVES.names) != "flat") if not flat else POSITIVES.prior
+    monkeypatch.setattr(_events, "POSITIVES", replace(POSITIVES, prior=np.maximum(prior, 1e-9)))
+    rng = np.random.default_rng(3)
+    scores = 1 / (1 + np.exp(5 - 1.5 * rng.normal(size=20_000)))
+    predictions = np.isin(np.arange(20_000), np.argsort(scores)[-30:])
+    a = ba.assess(ba.Pool(predictions=predictions, scores=scores), ba.Metric("accuracy"), seed=3)
+    a.tell(np.flatnonzero(predictions), np.zeros(30, bool))
+    a.tell(rng.choice(np.flatnonzero(~predictions), 470, replace=False), np.zeros(470, bool))
+    low, high = a.result().interval
+    assert (low <= 1 - 70 / 20_000 <= high) == flat
+
+
 MANY = np.random.default_rng(3).dirichlet([0.5] * 4, 300)
 MANY_LABELS = np.array([np.random.default_rng(i).choice(4, p=row) for i, row in enumerate(MANY)])
 
