@@ -87,18 +87,18 @@ def test_asking_alone_moves_no_answer():
 
 @pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 7])
 def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
-    question, n = ba.Metric("f1"), 21
-    study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=3, batch=batch)
+    question, n, seed = ba.Metric("f1"), 21, 5  # by which no label is chosen by a last digit
+    study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=seed, batch=batch)
     record = next(iter(study.campaigns.values())).record
-    setting = question.setting(POOL, 3, SMALL.strata_of(POOL))
+    setting = question.setting(POOL, seed, SMALL.strata_of(POOL))
     with engine.eager():  # as sessions of small pools are
-        first = engine.random.split(engine.random.key(3), CompiledCampaigns.n_threads)[0]
+        first = engine.random.split(engine.random.key(seed), CompiledCampaigns.n_threads)[0]
         full = question.full_counts(POOL, setting.cells, LABELS, 2)
         campaign = start_campaign(batch, engine.random.split(first), SMALL.init(*setting), full)
         for _ in range(n):
             campaign = one_label(SMALL, campaign)
         mine = SMALL.record(campaign.state)
-        found = SMALL.digest(jax.tree.map(lambda x: np.asarray(x)[None, None], mine), setting, 3, 0.95)
+        found = SMALL.digest(jax.tree.map(lambda x: np.asarray(x)[None, None], mine), setting, seed, 0.95)
     np.testing.assert_allclose(found.quantiles[0, 0], record.quantiles[0, 0], rtol=0, atol=1e-3)
 
 
