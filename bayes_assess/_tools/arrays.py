@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess.errors import PoolError
+
 if TYPE_CHECKING:
     import narwhals as nw
 
@@ -71,7 +73,11 @@ def frame_of(values: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | nw.Serie
         return None
     import narwhals as nw  # here, not above: arrays and lists do without it
 
-    native = nw.from_native(values, pass_through=True, allow_series=True)
+    try:
+        native = nw.from_native(values, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError as error:
+        found = ", ".join(line.removeprefix("- ") for line in str(error).splitlines()[1:])
+        raise PoolError(f"Columns of a data frame need names that differ; found {found}. Rename them.") from None
     return native if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series) else None
 
 

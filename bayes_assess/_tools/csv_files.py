@@ -107,16 +107,16 @@ def open_csv(path: Path, n_found: Callable[[list[str]], int]) -> CsvFile:
     with path.open(encoding=encoding, newline="") as stream:
         separator = _SEPARATOR.match(stream.readline(20))
     skipped, delimiters = (1, separator[1]) if separator else (0, DELIMITERS)
-    found, problem = [], None
+    found, problems = [], []
     for delimiter in delimiters:
         try:
             number, header = _header(path, encoding, delimiter, skipped)
         except UnreadableCsv as error:
-            problem = problem or error
+            problems.append(error)
             continue
         found.append(CsvFile(path, encoding, delimiter, [name.strip() for name in header], number, skipped))
     if not found:
-        raise problem or UnreadableCsv("it is empty")
+        raise problems[0]
     return max(found, key=lambda file: (n_found(file.header), len(file.header)))
 
 

@@ -178,7 +178,9 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         if question is not None and not self.answers_others:
             raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")
         if question is not None and (self._rounds is not None or self.question.numeric):
-            asked, cells, state = self._asked(question).on_own_cells(self._pool, cells, self.design, state)
+            check_question(question)
+            asked = question.for_pool(self.pool)
+            asked, cells, state = asked.on_own_cells(self._pool, cells, self.design, state)
         elif question is not None:
             from bayes_assess.campaigns.other_questions import answer_another, on_own_cells  # which few sessions need
 
@@ -212,14 +214,6 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         self._write("ask", {"ids": self._names_of(items), **entry})
         self._hand_out(items, cells, draws, state)
         return self._queries(items, np.asarray(draws.weight))
-
-    def _asked(self, question: Question) -> Question:
-        """Return another question for the session's pool, where the labelled items themselves answer questions."""
-        check_question(question)
-        asked = question.for_pool(self.pool)
-        if asked.numeric != self.question.numeric:
-            raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
-        return asked
 
     def _labelled(self, cells: Cells, state: State, level: float) -> Labelled:
         """Say what is known by now, on cells and by a state of the design that have what is asked."""

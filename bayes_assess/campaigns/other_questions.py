@@ -43,6 +43,7 @@ _AS_IF = "passive"  # the design by which such a sample answers measures
 
 _NUMBERS = 10_000_000  # posterior draws: as many as fit in this many, within these bounds
 _MOST_DRAWS, _FEWEST_DRAWS = 4000, 500
+_TIMES = 1_000_000  # as many items as there are, of which a share is a rate
 
 
 def on_own_cells(
@@ -159,7 +160,7 @@ def _accuracies(
 
 
 def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> Float[np.ndarray, "S G"]:
-    """Draw the accuracies of groups by calibration curves, which know what items were chosen by."""
+    """Draw the accuracies of groups, see `group_accuracies`, by calibration curves, which know what chose the items."""
     pool, book = session.pool, session._items
     labelled = np.flatnonzero(book.label >= 0)
     names = np.char.zfill(np.arange(cells.n_cells).astype(str), len(str(cells.n_cells)))  # whose order is their own
@@ -172,17 +173,21 @@ def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> F
         grouped, question, design, question.setting(grouped, session._seed, design.strata_of(grouped))
     )
     _check_follows_scores(session, asked.name, question, other)
-    draws = design.posterior(_learned_anew(session, other), session._seed, 0.95).draws
+    state, of_pool = _learned_anew(session, other), asked.target == "pool"
+    # The curves draw what unlabelled items turn out to be; of many times as many items that is their rate.
+    labels = np.asarray(state.belief.counts, np.int64).sum(-1)
+    sizes = np.asarray(state.measure.size, np.int64)
+    many = labels + _TIMES * (sizes - labels if of_pool else sizes)
+    state = replace(state, measure=replace(state.measure, size=many))
+    draws = design.posterior(state, session._seed, 0.95).draws
     present = np.flatnonzero(cells.sizes)
     accuracy = np.full((len(draws), cells.n_cells), 0.5)
     accuracy[:, present] = draws[:, -len(present) :]
-    if asked.target != "pool":
-        return accuracy
     cell, agrees = cells.source.cells_of(labelled), book.label[labelled] == pool.predictions[pool.rows_of(labelled)]
     told = np.bincount(cell, minlength=cells.n_cells)
     right = np.bincount(cell, weights=agrees, minlength=cells.n_cells)
-    left = cells.sizes - told
-    return np.where(left > 0, (accuracy * cells.sizes - right) / np.maximum(left, 1), accuracy).clip(0.0, 1.0)
+    more = _TIMES * (cells.sizes - told if of_pool else cells.sizes)
+    return np.where(more > 0, (accuracy * (told + more) - right) / np.maximum(more, 1), accuracy).clip(0.0, 1.0)
 
 
 def _measured(session: Campaign, asked: Question, level: float) -> Result:

@@ -119,6 +119,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             )
         ids = self.pool.ids_at(ranks)
         if len(ranks):
+            self._new_names(ids, ranks)  # which must be sound before they are written
             self._write("ask", {"ids": ids, "ranks": ranks, **for_whom(annotator)})
             self._hand_out(ids, ranks)
         return self._queries(ranks)
@@ -234,12 +235,20 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         self._items.correct(units, codes)
 
     def _hand_out(self, ids: np.ndarray, ranks: Int[np.ndarray, " n"]) -> None:
+        self._ranks |= self._new_names(ids, ranks)
         self._items.hand_out(ranks)
-        if self.pool.id_at is not None:
-            new = dict(zip(ids.tolist(), ranks.tolist(), strict=True))
-            if len(new) < len(ids) or any(self._ranks.get(name, rank) != rank for name, rank in new.items()):
-                raise PoolError("id_at gave one id to several ranks; ids must be distinct.")
-            self._ranks |= new
+
+    def _new_names(self, ids: np.ndarray, ranks: Int[np.ndarray, " n"]) -> dict[Hashable, int]:
+        """Return the ranks of ids that the list cannot find, or raise PoolError if one is that of several."""
+        if self.pool.id_at is None:
+            return {}
+        new: dict[Hashable, int] = {}
+        for name, rank in zip(ids.tolist(), ranks.tolist(), strict=True):
+            other = self._ranks.get(name, new.get(name))
+            if other is not None and other != rank:
+                raise PoolError(f"id_at gave the id {show(name)} to ranks {other:,} and {rank:,}; give each its own.")
+            new[name] = rank
+        return new
 
     def _follow_others(self, events: Sequence[Event]) -> None:
         self._follow(events, self._record, {})

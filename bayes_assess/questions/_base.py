@@ -162,11 +162,11 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
             )
         if not self.of_tables:
             pool.check_in_memory(f"{self.name} is answered from items")
-
         if pool.numeric and not self.numeric:
             raise QuestionError(
-                f"{self.name} is asked of labels that are classes, or numbers within finite bounds, such as "
-                "bounds=(0, 100); of this pool ask Metric('mae'), 'mse', 'r2', or other measures of regression."
+                f"{self.name} is asked of labels that are classes, or numbers rounded within finite bounds, such as "
+                "bounds=(0, 100). Here they are taken as they are: of such ask Metric('mae'), 'mse', 'r2', or other "
+                "measures of regression."
             )
 
     def items_in(self, given: object) -> Pool:

@@ -13,6 +13,7 @@ from bayes_assess.questions._parts import crossed, group_accuracies
 
 NAMES = list("abcde")
 SITES = ba.GroupAccuracy(by="site")
+BY_PART = ba.Metric("accuracy", by="part")
 
 
 def made(seed: int, n: int = 1200) -> tuple[ba.Pool, np.ndarray]:
@@ -89,6 +90,36 @@ def test_labels_drawn_for_groups_teach_measures_and_groups_of_others():
         ends = a.result(question=question).interval
         assert (np.min(possible, axis=0) - 1e-12 <= ends[:, 0]).all()
         assert (ends[:, 1] <= np.max(possible, axis=0) + 1e-12).all()
+
+
+def by_curves(n: int, of: int) -> ba.Assessment:
+    """A session on F1 that knows labels of `n` items in two parts alike, whose errors scores foretell."""
+    rng = np.random.default_rng(5)
+    scores, part = rng.random(of), np.arange(of) % 2
+    a = ba.assess(ba.Pool(scores=scores, groups={"part": part}), ba.Metric("f1"), seed=1)
+    a.tell(np.arange(n), (rng.random(of) < scores).astype(int)[:n])
+    return a
+
+
+def test_the_population_stays_unknown_where_curves_know_the_pool():
+    """Labels of all n items leave at most the error of a share of n, and half of its variance if parts are alike.
+
+    Scores foretell 1/48 of the variance of being right, 3/16.
+    """
+    a = by_curves(40, of=40)
+    pool, r = (a.result(question=ba.GroupAccuracy(by="part", target=target)) for target in ("pool", "population"))
+    error = np.sqrt(pool.estimate * (1 - pool.estimate) / 20)
+    width = np.diff(r.interval)[:, 0] / (2 * stats.norm.ppf(0.975) * error)
+    assert ((np.sqrt(0.5 * (1 - 1 / 9)) < width) & (width < 1)).all()
+    assert (np.abs(r.estimate - pool.estimate) < error).all()
+    assert (pool.guarantee, r.guarantee) == ("exact", "credible")
+
+
+def test_what_unlabelled_items_turn_out_to_be_is_drawn_once():
+    """Groups get the intervals that the measure by group has; drawn twice, unlabelled items would widen them by 0.3."""
+    a = by_curves(60, of=80)
+    groups, measure = (a.result(question=one).interval for one in (ba.GroupAccuracy(by="part"), BY_PART))
+    assert np.diff(groups).sum() == pytest.approx(np.diff(measure).sum(), rel=0.1)
 
 
 def test_confusions_and_costs_follow_the_accuracies_of_parts():

@@ -470,3 +470,11 @@ def test_one_design_of_ranked_lists_is_a_study_of_that_design():
     pool, labels = ba.Pool(scores=np.linspace(0.1, 0.9, 100)), np.arange(100) % 2
     study = ba.simulate(pool, labels, ba.PrecisionCurve(p_min=0.5), designs=LogStrat(), budgets=[100], repeats=1)
     assert list(study.estimates) == ["LogStrat()"]
+
+
+def test_a_list_that_names_two_items_alike_hands_out_nothing(tmp_path):
+    a = ba.assess(ba.RankedList(1000, id_at=lambda ranks: ranks // 2), ba.PrecisionCurve(), journal=tmp_path / "a.db")
+    with pytest.raises(PoolError, match=r"id_at gave the id \d+ to ranks \d+ and \d+; give each its own"):
+        a.ask(400)
+    assert a.n_pending == 0
+    assert not a.events

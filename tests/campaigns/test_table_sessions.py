@@ -93,6 +93,8 @@ def test_labels_of_items_that_nobody_asked_for_are_looked_up_and_asked_for_no_mo
     a.tell(known, [TRUTH[name] for name in known])
     assert (a.labels_used, a.n_remaining) == (50, 10)
     assert set(a.ask(10).ids.tolist()) == set(FRAME["id"][50:60].to_list())
+    with pytest.raises(ba.UnknownIdError, match=r"one-dimensional, but have shape \(1, 2\)"):
+        a.pool.positions([[0, 1]])
     with pytest.raises(ba.UnknownIdError, match="There is no item with id 2"):
         a.tell([2], [1])
 

@@ -299,6 +299,13 @@ def test_rounded_rows_are_accepted_within_the_tolerance():
 # Labels
 
 
+@pytest.mark.parametrize("given", ["scores", "groups", "systems", "show"])
+def test_frames_of_two_columns_of_one_name_are_refused_in_a_sentence(given):
+    frame = pd.DataFrame([[0.4, 0.6], [0.1, 0.9]], columns=["a", "a"])
+    with pytest.raises(PoolError, match=r"need names that differ; found 'a' 2 times\. Rename them\."):
+        ba.Pool(**{"predictions": [0, 1], given: frame})
+
+
 def test_labels_are_coded_by_name():
     assert ba.Pool(predictions=["cat", "dog"]).label_codes(["dog", "cat", "dog"]).tolist() == [1, 0, 1]
     assert ba.Pool(predictions=[7, 3], classes=[7, 3]).label_codes([3, 7]).tolist() == [1, 0]

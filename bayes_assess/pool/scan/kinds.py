@@ -70,11 +70,6 @@ class Layout:
     single: bool = False
 
     @property
-    def columns(self) -> list[str]:
-        """Columns that a pool is about."""
-        return list(dict.fromkeys([*self.numbers, *self.names]))
-
-    @property
     def numbers(self) -> list[str]:
         """Columns of numbers."""
         several = self.scores if isinstance(self.scores, tuple) else [self.scores]

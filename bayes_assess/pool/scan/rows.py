@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_missing, first_true, show, text_as_int, values_of, whole
+from bayes_assess._tools.arrays import first_missing, first_true, show, text_as_int, whole
 from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.errors import EngineError, UnknownIdError
+from bayes_assess.pool._ids import id_array
 from bayes_assess.pool.scan.engine import Engine
 from bayes_assess.pool.scan.items import MetItems
 from bayes_assess.pool.scan.kind_counts import Kinds
@@ -72,7 +73,7 @@ class TableRows:
         UnknownIdError
             If an id is missing, or that of no row.
         """
-        array = np.atleast_1d(values_of(ids))
+        array = id_array(ids)
         missing = first_missing(array)
         if missing is not None:
             raise UnknownIdError(
