@@ -89,10 +89,9 @@ def _verdict(
         sure = float(sure)
         goal = 0.95
         done = sure >= goal
-        said = (
-            f"The verdict has probability {sure:.2f}; {goal:g} {'is reached: you may stop' if done else 'is wanted'}."
-        )
-        return {"stop": done, "verdict": said}
+        shown = math.floor(1000 * sure) / 1000  # a probability of .9499 is not that which is wanted
+        then = "is reached: you may stop" if done else "is wanted"
+        return {"stop": done, "verdict": f"The verdict has probability {shown:.3f}; {goal:g} {then}."}
     if width is None:
         return {}
     try:
