@@ -64,10 +64,7 @@ def standing(session: AnySession, width: float | None = None, level: float | Non
 
 def _numbers(result: Result | PrecisionCurveResult) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
     """Return the one number that the answer is about, with its intervals; None where there are several."""
-    try:
-        estimate, interval = np.asarray(result.estimate, float), np.asarray(result.interval, float)
-    except (TypeError, ValueError, AttributeError):
-        return None, None, None
+    estimate, interval = np.asarray(result.estimate, float), np.asarray(result.interval, float)
     second = getattr(result, "design_interval", None)
     if estimate.size == 1:
         ends = None if second is None else np.asarray(second, float).reshape(2)

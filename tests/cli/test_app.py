@@ -730,10 +730,12 @@ def test_a_folder_of_logs_is_a_pool(tmp_path):
     assert "2 groups by prediction" in done("status", run, "--question", "group-accuracy", "--by", "prediction")
 
 
-def test_one_group_is_said_to_be_one(tmp_path):
+def test_one_group_and_one_item_are_said_to_be_one(tmp_path):
     path = tmp_path / "pool.csv"
     path.write_text("id,prediction\na,yes\nb,yes\n")
-    assert "2 items in 1 group." in done("start", path, "--question", "group-accuracy", "--out", tmp_path / "run.db")
+    run = tmp_path / "run.db"
+    assert "2 items in 1 group." in done("start", path, "--question", "group-accuracy", "--out", run)
+    assert "1 item to label" in done("ask", run, "-n", 1)
 
 
 def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
