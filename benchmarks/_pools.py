@@ -98,13 +98,19 @@ def load(path: str | Path) -> ModuleType:
     return module
 
 
+def shuffled(honest: Binary, rng: np.random.Generator) -> Binary:
+    """Return the pool with the scores and predictions of other items."""
+    order = rng.permutation(len(honest.labels))
+    return honest._replace(predictions=honest.predictions[order], score=honest.score[order])
+
+
 def adversarial(name: str, honest: Binary) -> Iterator[tuple[str, Binary]]:
     """Yield the pool with its scores made worse."""
     rng = np.random.default_rng(1)
     labels, predictions, score = honest[:3]
-    order = rng.permutation(len(labels))
+    of_others = shuffled(honest, rng)
     logit = np.log(np.clip(score, 1e-9, 1)) - np.log(np.clip(1 - score, 1e-9, 1))
-    yield f"{name} shuffled", Binary(labels, predictions[order], score[order])
+    yield f"{name} shuffled", of_others
     yield f"{name} inverted", Binary(labels, predictions, 1 - score)
     yield f"{name} constant", Binary(labels, predictions, np.full(len(labels), 0.5))
     yield f"{name} five values", Binary(labels, predictions, np.round(score * 4) / 4)

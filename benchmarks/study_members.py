@@ -1,7 +1,7 @@
 """Sets of members of calibration curves (`bayes_assess.models.curve_members`) on a population of pools.
 
     BAYES_ASSESS_POOLS=folder BAYES_ASSESS_ZOO=zoo.py python benchmarks/study_members.py --set package
-        [--measure f1] [--zoo 40] [--campaigns 12] [--minutes 20] [--shard 0/2] [--rows members.jsonl]
+        [--measure f1] [--zoo 40] [--shuffled] [--campaigns 12] [--minutes 20] [--shard 0/2] [--rows members.jsonl]
     ... --set "weaker" --change weak.prior=.3 curve.spike=.7 [--members file.py]
         [--design-options audit=.1]
     ... --rivals [--rival-rows rivals.jsonl]
@@ -10,8 +10,8 @@
 
 The folder holds pools as .npz files (see `tournament.py`), the file has ``pools(n, seed)`` that yields name, scores,
 predictions, labels and facts; without either nothing is run. Measures of the positive class are on these, with
-POSITIVES; accuracy is on pools of many classes, with AGREEMENT: those of the folder, and made ones
-(`_confidence_pools.py`).
+POSITIVES; with --shuffled the made ones have scores and predictions of other items. Accuracy is on pools of many
+classes, with AGREEMENT: those of the folder, and made ones (`_confidence_pools.py`).
 
 A set starts from the package's table, or from that of the same name in a Python file. --change replaces constants, of
 all members with "all." for the name; the prior probabilities that are left share what remains. Every pool has one row
@@ -35,7 +35,7 @@ from _campaign_rows import campaign_row
 from _confidence_pools import pools as confidence_pools
 from _known_rates import KNOWN, known_rates_row
 from _members_tables import report
-from _pools import binaries, folder, load, wholes, zoo
+from _pools import binaries, folder, load, shuffled, wholes, zoo
 from _rows import Clock, Rows, add_row_options, read_rows, sharded
 
 import bayes_assess as ba
@@ -96,7 +96,11 @@ def cases(options: argparse.Namespace) -> Iterator[tuple[str, str, Any, dict[str
     """Yield name, kind, a function that makes pool and labels, and facts."""
     real = folder() if options.real else None
     if table_of(options.measure) == "POSITIVES":
-        for kind, found in (("zoo", zoo(options.zoo, options.seed)), ("real", binaries(real) if real else ())):
+        made = zoo(options.zoo, options.seed)
+        if options.shuffled:
+            worse = enumerate(made)
+            made = ((f"{name} shuffled", shuffled(one, np.random.default_rng(at))) for at, (name, one) in worse)
+        for kind, found in (("zoo", made), ("real", binaries(real) if real else ())):
             for name, binary in found:
                 yield name, kind, lambda binary=binary: (binary.pool, binary.labels), binary.facts
     else:
@@ -172,6 +176,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=1, help="labels that are asked for at once")
     parser.add_argument("--zoo", type=int, default=40, help="pools of the generator")
     parser.add_argument("--seed", type=int, default=1, help="of the generator")
+    parser.add_argument("--shuffled", action="store_true", help="give made pools the scores of other items")
     parser.add_argument("--no-real", dest="real", action="store_false", help="leave out the pools of the folder")
     parser.add_argument("--pools", nargs="*", help="only those of these names")
     options = parser.parse_args(arguments)

@@ -113,7 +113,7 @@ def _logit(share: float) -> float:
 
 
 _CURVE = {
-    "prior": 0.63,
+    "prior": 0.6,
     "shift_sd": 1.0,
     "slope": 4.0,
     "slope_sd": 0.7,
@@ -133,37 +133,46 @@ _HIDDEN = {"spike": 0.7, "unannounced": math.log(0.3), "unannounced_sd": 1.5}
 # Where two systems differ at the same ranks, the odds that the one is right are e^1.4 times those of the other, or far
 # more: a system that puts the errors of another right is right nearly always there.
 _SYSTEMS = {"group_sd": 1.0, "group_heavy": 0.8}
+# Where scores need not rank: about as many positives as are predicted positive, wherever they are.
+_LEVEL_OF_POSITIVES = {
+    "from_log_odds": 1.0,
+    "intercept_sd": 1.5,
+    "score_sd": 0.1,
+    "roughness_sd": 0.7,
+    "strength": math.log(300.0),
+    "strength_sd": 1.5,
+    "relative": 1.0,
+}
 
 POSITIVES = Members.of(
     curve=_CURVE | _SYSTEMS | _HIDDEN,
-    bent=_CURVE | _SYSTEMS | _HIDDEN | {"prior": 0.2, "bend": 0.6, "bend_sd": 0.25},
+    bent=_CURVE | _SYSTEMS | _HIDDEN | {"prior": 0.19, "bend": 0.6, "bend_sd": 0.25},
     score=_CURVE
     | _SYSTEMS
     | _HIDDEN
     | {"prior": 0.06, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
     weak=_SYSTEMS
+    | _LEVEL_OF_POSITIVES
     | {
-        "prior": 0.11,
-        "from_log_odds": 1.0,
-        "intercept_sd": 1.5,
+        "prior": 0.1,
         "either_slope": 3.0,
         "prediction": 3.0,
         "prediction_sd": 3.0,
-        "score_sd": 0.1,
         "roughness": math.log(0.7),
-        "roughness_sd": 0.7,
-        "strength": math.log(300.0),
-        "strength_sd": 1.5,
-        "relative": 1.0,
         "heavy": 0.8,
     },
+    flat=_SYSTEMS
+    | _LEVEL_OF_POSITIVES
+    | {"prior": 0.05, "either_slope": 0.3, "prediction_sd": 0.5, "roughness": math.log(0.1)},
 )
 """How positive labels rise with the score (METHODS 12.2, corrected by 12.7).
 
 Where several systems are measured, groups are contrasts of what they predict: one may be right more often than another
 where they differ. Without such effects cells alone would scatter, which over many of them evens out to no difference.
 
-Either no positive is hidden, or a share of them that may be any: a spike and a slab. `benchmarks/study_members.py`
+Either no positive is hidden, or a share of them that may be any: a spike and a slab. ``weak`` is for scores that say
+little, or the opposite, and ``flat`` for scores and predictions that say nothing: without it labels that find no
+positive where scores promise some would say that there are hardly any. `benchmarks/study_members.py`
 compares sets of members over a population of pools.
 """
 

@@ -1,6 +1,7 @@
 """Tests of the study of sets of members: rows that resume, changed constants, tables worked out by hand."""
 
 import json
+from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from _known_rates import KNOWN, known_rates_row
 from _members_tables import common_pools, left_out, report
 from _padded import PaddedMetric
 from _rows import Clock, Rows, by_budget, read_rows, sharded, write_csv
-from study_members import changed, main, using
+from study_members import cases, changed, main, using
 
 import bayes_assess as ba
 from bayes_assess.models.curve_members import AGREEMENT, POSITIVES
@@ -200,6 +201,22 @@ def test_nothing_is_run_without_pools(monkeypatch):
     monkeypatch.delenv("BAYES_ASSESS_ZOO", raising=False)
     with pytest.raises(SystemExit, match="nothing was run"):
         main([])
+
+
+def test_shuffled_pools_have_scores_and_predictions_of_other_items(tmp_path, monkeypatch):
+    (tmp_path / "zoo.py").write_text(ZOO)
+    monkeypatch.setenv("BAYES_ASSESS_ZOO", str(tmp_path / "zoo.py"))
+    of = {"measure": "f1", "real": False, "zoo": 1, "seed": 1}
+    found = [list(cases(Namespace(shuffled=wanted, **of))) for wanted in (False, True)]
+    (name, _, made, _), (worse, _, made_worse, _) = found[0][0], found[1][0]
+    assert (name, worse) == ("made-0", "made-0 shuffled")
+    (pool, labels), (other, same) = made(), made_worse()
+    np.testing.assert_array_equal(labels, same)
+    rows = [np.lexsort(np.column_stack([one.scores, one.predictions]).T) for one in (pool, other)]
+    np.testing.assert_array_equal(pool.scores[rows[0]], other.scores[rows[1]])
+    np.testing.assert_array_equal(pool.predictions[rows[0]], other.predictions[rows[1]])
+    aligned = [np.corrcoef(one.scores[:, 1], labels)[0, 1] for one in (pool, other)]
+    assert aligned[0] > 0.4 > 4 / np.sqrt(300) > abs(aligned[1])
 
 
 @pytest.mark.slow

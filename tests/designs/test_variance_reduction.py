@@ -87,18 +87,18 @@ def test_asking_alone_moves_no_answer():
 
 @pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 7])
 def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
-    question, n = ba.Metric("f1"), 21
-    study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=3, batch=batch)
+    question, n, seed = ba.Metric("f1"), 21, 5  # by which no label is chosen by a last digit
+    study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=seed, batch=batch)
     record = next(iter(study.campaigns.values())).record
-    setting = question.setting(POOL, 3, SMALL.strata_of(POOL))
+    setting = question.setting(POOL, seed, SMALL.strata_of(POOL))
     with engine.eager():  # as sessions of small pools are
-        first = engine.random.split(engine.random.key(3), CompiledCampaigns.n_threads)[0]
+        first = engine.random.split(engine.random.key(seed), CompiledCampaigns.n_threads)[0]
         full = question.full_counts(POOL, setting.cells, LABELS, 2)
         campaign = start_campaign(batch, engine.random.split(first), SMALL.init(*setting), full)
         for _ in range(n):
             campaign = one_label(SMALL, campaign)
         mine = SMALL.record(campaign.state)
-        found = SMALL.digest(jax.tree.map(lambda x: np.asarray(x)[None, None], mine), setting, 3, 0.95)
+        found = SMALL.digest(jax.tree.map(lambda x: np.asarray(x)[None, None], mine), setting, seed, 0.95)
     np.testing.assert_allclose(found.quantiles[0, 0], record.quantiles[0, 0], rtol=0, atol=1e-3)
 
 
@@ -352,6 +352,25 @@ def test_hidden_positives_move_the_interval_and_only_labels_the_estimate():
     assert 2 * 24 / (24 + 30 + len(ALIKE) / 1501) < after.estimate < 2 * 24 / (24 + 31)
     assert after.interval[0] < result.interval[0]
     assert after.estimate < after.interval[1] <= 2 * 24 / (24 + 31) + 1e-12
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_labels_that_find_no_positive_do_not_say_that_there_is_none(monkeypatch, flat):
+    """30 of 20,000 items are predicted positive, wrongly, and 40 others are; 470 labels of these find none.
+
+    They rule out no more than three in 470, 125 of the others. Without scores that say nothing among what is believed,
+    as a planted fault, the interval ends before 40.
+    """
+    prior = POSITIVES.prior * (np.array(POSITIVES.names) != "flat") if not flat else POSITIVES.prior
+    monkeypatch.setattr(_events, "POSITIVES", replace(POSITIVES, prior=np.maximum(prior, 1e-9)))
+    rng = np.random.default_rng(3)
+    scores = 1 / (1 + np.exp(5 - 1.5 * rng.normal(size=20_000)))
+    predictions = np.isin(np.arange(20_000), np.argsort(scores)[-30:])
+    a = ba.assess(ba.Pool(predictions=predictions, scores=scores), ba.Metric("accuracy"), seed=3)
+    a.tell(np.flatnonzero(predictions), np.zeros(30, bool))
+    a.tell(rng.choice(np.flatnonzero(~predictions), 470, replace=False), np.zeros(470, bool))
+    low, high = a.result().interval
+    assert (low <= 1 - 70 / 20_000 <= high) == flat
 
 
 MANY = np.random.default_rng(3).dirichlet([0.5] * 4, 300)
