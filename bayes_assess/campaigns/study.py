@@ -246,7 +246,7 @@ class Study:
             self.budgets,
             {name: scores[score] for name, scores in self.scores.items()},
             ylabel=" ".join(word.upper() if word in _ABBREVIATIONS else word for word in score.split("_")),
-            title=f"{self.question.name}: {plural(self._n_repeats, 'campaign')} on {plural(int(self.size.sum()), 'item')}",
+            title=f"{self.question.name}: {plural(self._n_repeats, 'campaign')} on {int(self.size.sum()):,} items",
             logx=logx,
             logy=logy,
             ax=ax,
