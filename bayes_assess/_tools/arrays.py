@@ -272,8 +272,6 @@ def whole(array: np.ndarray) -> np.ndarray:
 
 def text_as_int(text: np.ndarray) -> np.ndarray | None:
     """Return text as int64 if every value is the plain form of an integer ("17", never "017" or "1e3")."""
-    if text.dtype.itemsize == 0 or not text.size:
-        return None
     try:
         numbers = text.astype(np.int64)
     except (ValueError, OverflowError):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, update_wrapper
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypedDict, TypeVar, Unpack
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -73,13 +73,7 @@ class _Compiled(Generic[P, T]):
         return getattr(self._compiled, name)
 
 
-@overload
-def jit(function: Callable[P, T], **options: Unpack[JitOptions]) -> Callable[P, T]: ...
-@overload
-def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
-def jit(
-    function: Callable[P, T] | None = None, **options: Unpack[JitOptions]
-) -> Callable[P, T] | Callable[[Callable[P, T]], Callable[P, T]]:
+def jit(function: Callable[P, T], **options: Unpack[JitOptions]) -> Callable[P, T]:
     """Compile a function at its first call, as `jax.jit` with these options does at each new shape.
 
     Examples
@@ -87,8 +81,6 @@ def jit(
     >>> jit(lambda x: 2 * x)(1.5).item()
     3.0
     """
-    if function is None:
-        return lambda function: jit(function, **options)
     return _Compiled(function, options)
 
 

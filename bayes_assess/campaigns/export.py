@@ -13,6 +13,7 @@ from bayes_assess._tools.arrays import objects
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.errors import OutputError
 
@@ -99,7 +100,7 @@ def _labels_of(session: Exporting) -> Table:
         "round": rounds[order],
         "time": times[order],
     }
-    return Table(columns, title=f"{len(items):,} labels of {session.pool.n_items:,} items")
+    return Table(columns, title=f"{plural(len(items), 'label')} of {plural(session.pool.n_items, 'item')}")
 
 
 def _history(session: Campaign, items: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ import numpy as np
 from bayes_assess._tools.arrays import missing_mask, objects
 from bayes_assess._tools.shapes import Float, Frame, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.exchange.cells import inert, inert_column
 from bayes_assess.campaigns.exchange.tasks import Answers, Tasks
 from bayes_assess.campaigns.exchange.tools import write_tasks
@@ -48,7 +49,7 @@ class LabelSheet(ABC):
             Whether to show them prediction and score, or the rank, too, which sway annotators.
         """
         columns = {"id": self.ids, **self._shown()} | (self._swaying() if show_prediction else {})
-        return Table({**columns, "label": np.full(len(self), "")}, title=f"{len(self)} items to label")
+        return Table({**columns, "label": np.full(len(self), "")}, title=f"{plural(len(self), 'item')} to label")
 
     def to_csv(self, path: str | PathLike[str], *, show_prediction: bool = False) -> None:
         """Write the `sheet` for annotators as CSV, or with tabs where the name ends in ``.tsv``.
@@ -175,7 +176,7 @@ class Queries(LabelSheet):
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
         columns = {"prediction": self.predictions, "group": self.groups, "weight": self.weights}
-        return Table({"id": self.ids, **self._shown() | columns}, title=f"{len(self)} items to label")
+        return Table({"id": self.ids, **self._shown() | columns}, title=f"{plural(len(self), 'item')} to label")
 
     def _swaying(self) -> dict[str, np.ndarray]:
         return {"prediction": self.predictions} | ({} if self.scores is None else {"score": self.scores})
@@ -214,7 +215,9 @@ class RankedQueries(LabelSheet):
 
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
-        return Table({"id": self.ids, "rank": self.ranks, **self._shown()}, title=f"{len(self)} items to label")
+        return Table(
+            {"id": self.ids, "rank": self.ranks, **self._shown()}, title=f"{plural(len(self), 'item')} to label"
+        )
 
     def _swaying(self) -> dict[str, np.ndarray]:
         return {"rank": self.ranks}

@@ -11,6 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import BudgetError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
@@ -226,7 +227,7 @@ class Study:
         unknown = [name for name, values in columns.items() if name != "design" and np.isnan(values).all()]
         columns = {name: values for name, values in columns.items() if name.removesuffix("_se") not in unknown}
         formats = {name: ".4f" for name in columns if name not in ("design", "labels")}
-        return Table(columns, title=f"{self.question.name}, {self._n_repeats} campaigns", formats=formats)
+        return Table(columns, title=f"{self.question.name}, {plural(self._n_repeats, 'campaign')}", formats=formats)
 
     def plot(self, score: str | None = None, *, logx: bool = False, logy: bool = False, ax: Axes | None = None) -> Axes:
         """Draw the mean score against labels, one line per design, with a band: its 95 % bootstrap interval.
@@ -245,7 +246,7 @@ class Study:
             self.budgets,
             {name: scores[score] for name, scores in self.scores.items()},
             ylabel=" ".join(word.upper() if word in _ABBREVIATIONS else word for word in score.split("_")),
-            title=f"{self.question.name}: {self._n_repeats} campaigns on {int(self.size.sum()):,} items",
+            title=f"{self.question.name}: {plural(self._n_repeats, 'campaign')} on {int(self.size.sum()):,} items",
             logx=logx,
             logy=logy,
             ax=ax,

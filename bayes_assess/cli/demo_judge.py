@@ -175,7 +175,7 @@ def _beside_the_truth(result: BeliefRateResult, truth: np.ndarray) -> Table:
     """One row per channel: the judge's figure, the estimate, the truth."""
     ends = zip(np.atleast_1d(result.estimate), result.interval, strict=True)
     columns = {
-        "channel": result.groups,
+        "measure": result.groups,
         "items": result.items,
         "judge": result.judge_rate,
         "estimate": [f"{value:.3f} [{low:.3f}, {high:.3f}]" for value, (low, high) in ends],

@@ -38,6 +38,7 @@ class _Commands(TyperGroup):
         except typer.BadParameter as error:  # which Typer shows
             found = _CHOICE.search(error.message)
             if found:
+                error.message = error.message.removeprefix("Value error, ")  # of Pydantic, by which Typer reads choices
                 choices = re.findall(r"'([^']*)'", found[2])
                 error.message += did_you_mean(found[1], choices) or _as_measure(found[1], choices)
             raise

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.exchange.tasks import Answers
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
@@ -150,14 +151,14 @@ def _(question: Metric, pool: Pool) -> str:
 def _asked(question: Question, assessment: Assessment) -> tuple[str, str]:
     """Say what is asked about, and how that divides the items."""
     cells = assessment.cells
-    return f"by {cells.description}", f" in {cells.n_cells:,} groups{_note(cells)}"
+    return f"by {cells.description}", f" in {plural(cells.n_cells, 'group')}{_note(cells)}"
 
 
 @_asked.register
 def _(question: GroupPair, assessment: Assessment) -> tuple[str, str]:
     cells = assessment.cells
     which = f" ({' and '.join(question.names())})"
-    return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{_note(cells)}"
+    return f"by {cells.description}{which}", f" in {plural(cells.n_cells, 'group')}{_note(cells)}"
 
 
 @_asked.register
@@ -183,7 +184,7 @@ def _(question: Calibration | LeastCalibrated, assessment: Assessment) -> tuple[
     groups, bins = cells.parts
     if question.by is None:
         return f"by {bins.description}", f" in {bins.n_groups:,} bins{_note(cells)}"
-    return f"by {cells.description}", f" in {groups.n_groups:,} groups of {bins.n_groups:,} bins{_note(cells)}"
+    return f"by {cells.description}", f" in {plural(groups.n_groups, 'group')} of {bins.n_groups:,} bins{_note(cells)}"
 
 
 def _note(cells: Cells) -> str:

@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import quote, urlsplit
 
@@ -130,7 +129,6 @@ class AnswerKind:
             "search": n > _MOST_BUTTONS,
             "bounds": self.answers.bounds and tuple(end if math.isfinite(end) else None for end in self.answers.bounds),
             "within": self.answers.within if self.answers.bounds else None,
-            "step": _step(space) if self.answers.bounds and len(space.classes) else None,
             "choices": [
                 {"code": code, "name": self.answers.choices[code], "key": keys[code] if n <= _MOST_BUTTONS else None}
                 for code in order.tolist()
@@ -229,7 +227,3 @@ def _keys(answers: Answers) -> Sequence[str | None]:
     many = [*_LETTERS, *"123456789"] if numbered else [*"123456789", *_LETTERS]
     free = iter([key for key in many if key not in own.values()])
     return [own[name] if name in own else next(free, None) for name in names]
-
-
-def _step(space: LabelSpace) -> float:
-    return min(float(high) - float(low) for low, high in pairwise(space.classes.tolist()))

@@ -176,7 +176,9 @@ class Desk:
         with self.lock:
             seat, unit = self._found(person, key)
             if len(answers) != len(unit.ids):
-                raise LabelError(f"There are {len(unit.ids)} items to label here; found {len(answers)} answers.")
+                raise LabelError(
+                    f"A label is wanted of {plural(len(unit.ids), 'item')}; found {plural(len(answers), 'answer')}."
+                )
             labels: list[Hashable] = [None] * len(unit.ids)
             for side, answer in zip(unit.order, answers, strict=True):
                 labels[side] = self.kind.label(answer)

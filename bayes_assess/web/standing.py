@@ -64,10 +64,7 @@ def standing(session: AnySession, width: float | None = None, level: float | Non
 
 def _numbers(result: Result | PrecisionCurveResult) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
     """Return the one number that the answer is about, with its intervals; None where there are several."""
-    try:
-        estimate, interval = np.asarray(result.estimate, float), np.asarray(result.interval, float)
-    except (TypeError, ValueError, AttributeError):
-        return None, None, None
+    estimate, interval = np.asarray(result.estimate, float), np.asarray(result.interval, float)
     second = getattr(result, "design_interval", None)
     if estimate.size == 1:
         ends = None if second is None else np.asarray(second, float).reshape(2)
@@ -89,10 +86,9 @@ def _verdict(
         sure = float(sure)
         goal = 0.95
         done = sure >= goal
-        said = (
-            f"The verdict has probability {sure:.2f}; {goal:g} {'is reached: you may stop' if done else 'is wanted'}."
-        )
-        return {"stop": done, "verdict": said}
+        shown = math.floor(1000 * sure) / 1000  # a probability of .9499 is not that which is wanted
+        then = "is reached: you may stop" if done else "is wanted"
+        return {"stop": done, "verdict": f"The verdict has probability {shown:.3f}; {goal:g} {then}."}
     if width is None:
         return {}
     try:

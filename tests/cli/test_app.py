@@ -730,6 +730,14 @@ def test_a_folder_of_logs_is_a_pool(tmp_path):
     assert "2 groups by prediction" in done("status", run, "--question", "group-accuracy", "--by", "prediction")
 
 
+def test_one_group_and_one_item_are_said_to_be_one(tmp_path):
+    path = tmp_path / "pool.csv"
+    path.write_text("id,prediction\na,yes\nb,yes\n")
+    run = tmp_path / "run.db"
+    assert "2 items in 1 group." in done("start", path, "--question", "group-accuracy", "--out", run)
+    assert "1 item to label" in done("ask", run, "-n", 1)
+
+
 def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
     out = tmp_path / "run.db"
     assert (
@@ -738,6 +746,7 @@ def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
     assert "Did you mean 'thompson'?" in refused("start", pool_file, "--design", "thomson", "--out", out)
     found = call("start", pool_file, "--question", "f1", "--out", out).output
     assert "Did you mean --question metric --measure f1?" in found
+    assert "Invalid value for '--question': 'f1' is not one of" in " ".join(found.split())
     with pytest.raises(ba.QuestionError, match=r"found 'Metrik'. Did you mean ba.Metric\(...\)?"):
         ba.assess(ba.Pool(predictions=["a", "b"]), "Metrik")
     with pytest.raises(ba.QuestionError, match=r"found 'f1'. Did you mean ba.Metric\('f1'\)?"):

@@ -345,3 +345,33 @@ def test_an_empty_batch_of_random_size_is_drawn_again_until_somebody_has_work():
         found = Desk(session).opened("anna")
         assert found["open"]
         assert not found["waiting"]
+
+
+def test_who_cannot_give_a_second_label_is_not_asked_again_and_the_first_one_stays(tmp_path):
+    session, desk = begun(tmp_path, overlap=0.99)
+    first = keys(desk.opened("anna", "anna"))[0]
+    desk.answer("anna", first, [1])
+    assert keys(desk.opened("ben", "ben"))[0] == first
+    found = desk.skip("ben", first)
+    assert first not in keys(found)
+    assert first not in keys(desk.opened("carl", "carl"))
+    assert found["recent"][-1]["answers"] is None
+    assert (session.labels_used, session.n_skipped) == (1, 0)
+    assert "cat" not in session.labelled[1]
+
+
+def test_items_of_whoever_stays_away_after_a_restart_are_for_others(tmp_path):
+    session, desk = begun(tmp_path)
+    before = keys(desk.opened("anna", "anna"))
+    clock = Clock()
+    again = Desk(session, patience=100, clock=clock)
+    others = []
+    while found := keys(again.opened("ben", "ben")):
+        others += found[:1]
+        again.answer("ben", found[0], [0])
+    assert set(others) == {str(i) for i in range(N)} - set(before)
+    assert again.next("ben")["waiting"] == "All other items are with others; wait until they are back."
+    clock.now = 101
+    assert set(keys(again.next("ben"))) <= set(before)
+    assert keys(again.next("ben"))
+    assert session.n_pending == len(keys(again.next("ben")))

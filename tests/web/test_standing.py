@@ -54,3 +54,14 @@ def test_a_campaign_that_has_all_labels_may_stop():
     session = ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy(), design="random")
     session.tell([0, 1], [0, 1])
     assert standing(session)["stop"]
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"), [(0.94996, "0.949; 0.95 is wanted."), (0.95, "0.950; 0.95 is reached")]
+)
+def test_a_verdict_is_said_to_be_sure_only_once_it_is(probability, said, monkeypatch):
+    session = ba.assess(POOL, ba.Compare("prediction", "old"))
+    monkeypatch.setattr(type(session.result()), "probability", probability)
+    found = standing(session)
+    assert found["stop"] == (probability >= 0.95)
+    assert found["verdict"].startswith(f"The verdict has probability {said}")

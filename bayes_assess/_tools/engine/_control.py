@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import ParamSpec, TypeVar, Unpack, overload
+from typing import ParamSpec, TypeVar, Unpack
 
 import numpy as np
 
@@ -109,16 +109,8 @@ def vmap(function: Callable[..., T], in_axes: int | Sequence[int | None] = 0) ->
     return over_rows
 
 
-@overload
-def jit(function: Callable[P, T], **options: Unpack[JitOptions]) -> Callable[P, T]: ...
-@overload
-def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
-def jit(
-    function: Callable[P, T] | None = None, **options: Unpack[JitOptions]
-) -> Callable[P, T] | Callable[[Callable[P, T]], Callable[P, T]]:
+def jit(function: Callable[P, T], **options: Unpack[JitOptions]) -> Callable[P, T]:
     """Compile a function where steps are compiled; `options` are those of `jax.jit`."""
-    if function is None:
-        return lambda function: jit(function, **options)
     compiled = lazy.jit(function, **options)
 
     @wraps(function)

@@ -6,7 +6,7 @@ import contextlib
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -133,7 +133,9 @@ def _text(value: object) -> str:
     """Return what a cell shows, without the .0 of whole numbers."""
     if value is None:
         return ""
-    if isinstance(value, datetime | date):
+    if isinstance(value, datetime) and value.time() == time.min:  # Excel knows no dates without a time
+        value = value.date()
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))

@@ -6,6 +6,7 @@ import csv
 import json
 import time
 import zipfile
+from datetime import date, datetime
 
 import numpy as np
 import openpyxl
@@ -66,6 +67,18 @@ def answered(queries, folder, suffix):
         row[-1].value, row[-1].data_type = row[names.index("prediction")].value, "s"
     book.save(path)
     return path, [uncoded(str(row[1] or "")) for row in sheet.iter_rows(min_row=2, values_only=True)]
+
+
+def test_days_of_a_workbook_are_those_of_a_pool_and_times_stay(tmp_path):
+    """Excel keeps a day as the time at which it begins."""
+    names = ["2020-02-29", "2020-03-01", "2020-03-01T04:05:00"]
+    book = openpyxl.Workbook()
+    rows = [("id", "label"), *((datetime.fromisoformat(name), date(2020, 1, 1)) for name in names)]
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / "sheet.xlsx")
+    ids, labels = ba.read_labels(tmp_path / "sheet.xlsx", ba.Pool(predictions=["2020-01-01"] * 3, ids=names))
+    assert (ids.tolist(), labels.tolist()) == (names, ["2020-01-01"] * 3)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx"])
