@@ -34,7 +34,6 @@ Sizes = Int[np.ndarray, " K"] | None  # items of every cell; None where every ce
 
 _BOTTOM, _TOP = -600, 960  # exponents of the greatest deviation between which sums stay within range
 _LEAST = 5e-324  # that a positive deviation counts as, if it is that much smaller than the greatest
-_MOST_STEPS = 4096  # of Newton's method; a bound that no float64 reaches
 
 
 def blended(probabilities: Float[np.ndarray, "*shape C"], lam: float = 0.9) -> Float[np.ndarray, "*shape C"]:
@@ -165,7 +164,7 @@ def inclusion_probabilities(deviation: Items, budget: float, size: Sizes = None)
 def _level(h: Items, sizes: Sizes, budget: float, unit: float) -> float:
     """Find tau, in the unit, for fewer labels than items with a positive deviation."""
     tau, n_before = math.inf, 0.0
-    for _ in range(_MOST_STEPS):
+    while True:  # each step saturates another item, or is the last
         sums, n_saturated = [], 0.0
         for part, n in _parts(h, sizes):
             part = _scaled(part, unit)
@@ -176,7 +175,6 @@ def _level(h: Items, sizes: Sizes, budget: float, unit: float) -> float:
         if n_saturated >= budget or (n_saturated == n_before and tau < math.inf):
             return tau  # up to rounding, as many are saturated as there are labels; or no more than before
         tau, n_before = min(tau, math.fsum(sums) / (budget - n_saturated)), n_saturated
-    return tau
 
 
 def _scaled(h: Items, unit: float) -> Items:

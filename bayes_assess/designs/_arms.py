@@ -218,13 +218,6 @@ class ArmDesign(Design[CellState]):
         draw = Draw(weight=xp.ones(()), p_new=xp.ones(()), p_pending=xp.zeros(()))
         return cell, draw, reserve(replace(state, queue=engine.at(queue)[slot].set(-1)), cell)
 
-    def in_common(self, axes: CellState) -> CellState:
-        """Return axes of a state's leaves: None for prior and cells, and for what mixtures keep of the latter."""
-        axes = replace(axes, prior=None, size=None, weight=None, playable=None)
-        if axes.carried is None:
-            return axes
-        return replace(axes, carried=axes.carried._replace(n_labels=None, n_placed=None))
-
     def update(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> CellState:
         """Learn the outcome of one pending item of a cell: for accuracies, 1 if label and prediction agree, else 0."""
         state = replace(

@@ -142,10 +142,6 @@ class Design(ABC, Generic[StateT]):
         """Whether it is made for labels that are draws from p(y | x), and for no others."""
         return False
 
-    def in_common(self, axes: StateT) -> StateT:
-        """Return axes of a state's leaves, with None for those that all campaigns from one state have in common."""
-        return axes
-
     def longest(self, n: int) -> int:
         """Return the most items that a batch of `n` can have: as many, unless sizes are random."""
         return n

@@ -64,7 +64,8 @@ def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None
             )
         design = DESIGNS[design]()
     if not isinstance(design, Design):
-        raise DesignError(f"A design is a name or a Design object; found {type(design).__name__}.")
+        found = f"the class {design.__name__}" if isinstance(design, type) else show(design)
+        raise DesignError(f"A design is a name or a Design object, such as Thompson(); found {found}.")
     serving = tuple(ARMS) if serving is None else serving
     ours = DESIGNS.get(design.name) is type(design)
     able = [

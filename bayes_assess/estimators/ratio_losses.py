@@ -170,26 +170,40 @@ class _Affine(NamedTuple):
     steps: Float[np.ndarray, " D"]
 
 
+class _OfRatio(NamedTuple):
+    """A function of two mean losses that is zero + step R_1 / R_2, such as the accuracy of a group by its errors."""
+
+    zero: float
+    step: float
+
+
 def _ratio(g: Callable[[Array], Array], losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.ndarray] | None:
     """Return f and g of a function that is affine or a ratio; None if it is neither."""
-    is_ratio, affine = _form(g, losses.shape[-1])
-    if affine is not None:
-        top = affine.zero + losses @ affine.steps
+    form = _form(g, losses.shape[-1])
+    if form is None:
+        return None
+    if isinstance(form, _Affine):
+        top = form.zero + losses @ form.steps
         return top, np.ones_like(top)
-    return (losses[..., 0], losses[..., 1]) if is_ratio else None
+    return form.zero * losses[..., 1] + form.step * losses[..., 0], losses[..., 1]
 
 
 @lru_cache(256)
-def _form(g: Callable[[Array], Array], size: int) -> tuple[bool, _Affine | None]:
-    """Tell whether a function of mean losses is the ratio of two, or affine, by looking at it."""
+def _form(g: Callable[[Array], Array], size: int) -> _Affine | _OfRatio | None:
+    """Tell whether a function of mean losses is affine, or is so in the ratio of two, by looking at it."""
     if size > _MOST_LOSSES:
-        return False, None
+        return None
     places = np.resize(_PLACES, (_N_PLACES, size))
     zero, *ones = values = _values(g, np.vstack([np.zeros(size), np.eye(size), places]))
     steps, values = np.array(ones[:size]) - zero, values[1 + size :]
     if np.allclose(values, zero + places @ steps, rtol=0, atol=1e-9):
-        return False, _Affine(float(zero), steps)
-    return size == 2 and np.allclose(values, places[:, 0] / places[:, 1], rtol=0, atol=1e-9), None
+        return _Affine(float(zero), steps)
+    if size != 2:
+        return None
+    zero, one = _values(g, np.array([[0.0, 1.0], [1.0, 1.0]]))
+    found = _OfRatio(float(zero), float(one - zero))
+    alike = np.allclose(values, found.zero + found.step * places[:, 0] / places[:, 1], rtol=0, atol=1e-9)
+    return found if alike else None
 
 
 def _values(g: Callable[[Array], Array], risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:

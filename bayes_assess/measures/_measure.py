@@ -110,10 +110,7 @@ class Measure:
             raise QuestionError(f"A measure's name is a text; found {self.name!r}.")
         if self.outputs is not None:
             object.__setattr__(self, "outputs", tuple(self.outputs))  # hashable
-        low, high = (0.0, 1.0) if self.bounded else map(float, self.range)
-        if not low < high:
-            raise QuestionError(f"The range of measure {self.name!r} is (lowest, highest); found {self.range!r}.")
-        object.__setattr__(self, "range", (low, high))
+        object.__setattr__(self, "range", (0.0, 1.0) if self.bounded else self._checked_range())
         if self.build is not None or self.ranking is not None:
             return
         for what, function in (("loss", self.loss), ("g", self.g)):
@@ -124,6 +121,15 @@ class Measure:
                 f"The loss of measure {self.name!r} takes the label and the prediction, and the score if it needs it: "
                 f"loss(y, f) or loss(y, f, s); found {_arity(self.loss)} arguments."
             )
+
+    def _checked_range(self) -> tuple[float, float]:
+        try:
+            low, high = map(float, self.range)
+        except (TypeError, ValueError):
+            low = high = math.nan
+        if not low < high:
+            raise QuestionError(f"The range of measure {self.name!r} is (lowest, highest); found {self.range!r}.")
+        return low, high
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         """Pickle a measure of this package as the call that makes it, another one by its fields."""

@@ -159,19 +159,9 @@ class GroupedRealMeasures:
     names: tuple[str, ...]
 
     @property
-    def shift_invariant(self) -> bool:
-        """Whether a number added to all labels and predictions changes nothing."""
-        return self.whole.shift_invariant
-
-    @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs, group by group, (G k,)."""
         return tuple(f"{output} ({name})" for name in self.names for output in self.whole.outputs)
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs, G k."""
-        return len(self.outputs)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:

@@ -7,13 +7,14 @@ Dirichlet ones (`beta_marginals`), closed forms take the place of draws.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from inspect import getattr_static
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Scalar
@@ -222,6 +223,30 @@ def is_belief(value: object) -> TypeGuard[Belief]:
     return all(getattr_static(value, member, nothing) is not nothing for member in _MEMBERS)
 
 
+def with_arrays(belief: Belief) -> Belief:
+    """Return a belief whose parameters are arrays where they were written as lists.
+
+    Raises
+    ------
+    PriorError
+        If a list is not of numbers.
+
+    Examples
+    --------
+    >>> from bayes_assess.models import BetaBernoulli
+    >>> with_arrays(BetaBernoulli([1.0, 3.0], [1.0, 1.0])).mean.tolist()
+    [0.5, 0.75]
+    """
+    if not is_dataclass(belief):
+        return belief
+    given = {field.name: getattr(belief, field.name) for field in fields(belief) if field.init}
+    try:
+        arrays = {name: np.asarray(value, np.float64) for name, value in given.items() if isinstance(value, list)}
+    except (TypeError, ValueError):
+        raise PriorError(f"The parameters of a {type(belief).__name__} are numbers; found {show(belief)}.") from None
+    return replace(belief, **arrays) if arrays else belief
+
+
 def check_belief(prior: Belief, shape: tuple[int, ...], what: str, possible: ArrayLike = True) -> Belief:
     """Return a belief on cells of that shape with probabilities for means.
 
@@ -239,6 +264,7 @@ def check_belief(prior: Belief, shape: tuple[int, ...], what: str, possible: Arr
     PriorError
         If it has another shape, or a mean that is no probability.
     """
+    prior = with_arrays(prior)
     leaves = jax.tree.leaves(prior)
     if all(isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves):
         prior = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), prior)

@@ -56,6 +56,14 @@ class MeasuresCompared(Metric[BelievedT_co, WeighedT_co]):
         if positive is not None and is_mean(measure):
             raise QuestionError("A mean counts every label by its value: leave out the positive class.")
 
+    def _check_compares_systems(self) -> None:
+        """Raise QuestionError for a measure of the labels alone, which tells no system from another."""
+        if self.measure_name in ("rate", "mean"):
+            of = "rate of positive labels" if self.measure_name == "rate" else "mean of the labels"
+            raise QuestionError(
+                f"The {of} is the same for all systems that predict these items: compare groups of items by it."
+            )
+
     @property
     def name(self) -> str:
         """What the question is called."""

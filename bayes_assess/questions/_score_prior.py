@@ -55,7 +55,7 @@ def score_prior(name: str, pool: Pool, cells: Cells, prior: GivenPrior, strength
             )
         return prior
     informative = pool.scores is not None or pool.confidence is not None
-    if prior not in (None, "informative", "uninformative"):
+    if prior is not None and not (isinstance(prior, str) and prior in ("informative", "uninformative")):
         raise PriorError(f"{name} takes the prior 'informative' or 'uninformative'; found {show(prior)}.")
     if prior == "informative" and not informative:
         raise PriorError("The informative prior needs scores, and the pool has none.")

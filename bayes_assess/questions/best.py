@@ -88,6 +88,7 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         positive: Hashable | None = None,
     ):
         self._take(None, rope, measure, positive, None)
+        self._check_compares_systems()
         names = None if systems is None else checked_names("systems", systems)
         object.__setattr__(self, "systems", names)
 

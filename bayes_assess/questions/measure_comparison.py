@@ -62,11 +62,8 @@ class MeasureComparison(MeasuresCompared[BelievedT_co, WeighedT_co]):
         systems = (first, second) if by is None else ()
         for name, value in {"first": first, "second": second, "systems": systems}.items():
             object.__setattr__(self, name, value)
-        if by is None and self.measure_name in ("rate", "mean"):
-            of = "rate of positive labels" if self.measure_name == "rate" else "mean of the labels"
-            raise QuestionError(
-                f"The {of} is the same for all systems that predict these items: compare groups of items by it."
-            )
+        if by is None:
+            self._check_compares_systems()
         if target != "pool":
             raise QuestionError("Measures are compared on the items of the pool: leave out target='population'.")
 

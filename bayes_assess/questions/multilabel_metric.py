@@ -77,11 +77,6 @@ class MultiLabelMetric(Metric):
         """Designs that know the probabilities with which they have drawn items."""
         return MULTILABEL
 
-    @property
-    def f_alpha(self) -> None:
-        """None: the designs have no use for it."""
-        return None
-
     def __post_init__(self) -> None:
         super().__post_init__()
         self._refuse_options("a multi-label pool", "Averages over classes have names of their own, such as 'f1_macro'.")
@@ -146,10 +141,6 @@ class MultiLabelMetric(Metric):
                 "how far scores are trusted, as in designs.Poisson(lam=0.9)."
             )
         return ScorePrior(np.ones((cells.n_cells, 1)))
-
-    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
-        """Return the one outcome of every label."""
-        return np.zeros(len(labels), np.int64)
 
     def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Return the one outcome of every label."""

@@ -73,16 +73,6 @@ class NumericMetric(Metric):
         """Designs whose draws do not depend on labels."""
         return NUMERIC
 
-    @property
-    def f_alpha(self) -> None:
-        """None: it is no F-measure."""
-        return None
-
-    @property
-    def is_of_order(self) -> bool:
-        """No: numbers have no order of scores."""
-        return False
-
     def __post_init__(self) -> None:
         super().__post_init__()
         self._refuse_options("labels that are numbers", "They are of the pool's own predictions.", but=("by",))
@@ -171,15 +161,9 @@ class NumericMetric(Metric):
 
     def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> ScorePrior:
         """Return a placeholder: that items are asked for."""
-        if isinstance(prior, ScorePrior) and np.shape(prior.mean) == (cells.n_cells, 2):
-            return prior
         if prior is not None or strength is not None:
             raise PriorError(f"{self.name} takes no prior and no prior_strength where labels are numbers.")
         return ScorePrior(np.tile([1.0, 0.0], (cells.n_cells, 1)))
-
-    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
-        """Return the outcome of labels of items that were asked for."""
-        return np.zeros(len(labels), np.int64)
 
     def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Return the outcome of labels of items that were asked for."""

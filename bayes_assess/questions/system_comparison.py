@@ -17,7 +17,7 @@ from bayes_assess.acquisition.rewards import Indifferent, Reward
 from bayes_assess.errors import LabelError, PartitionError, PoolError, PriorError, QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_mean
 from bayes_assess.estimators.random_labels import labels_of_variance
-from bayes_assess.models.belief import Belief, beta_marginals, is_belief
+from bayes_assess.models.belief import Belief, beta_marginals, is_belief, with_arrays
 from bayes_assess.models.paired_outcomes import OUTCOMES, PairedOutcomes, outcomes_of
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells, cells
@@ -85,7 +85,7 @@ class TwoSystems(Comparison[AnswerT_co]):
 
     def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Belief:
         """Build the prior of the outcomes, worth one label by default, spread evenly over those that are possible."""
-        given: Any = prior
+        given: Any = with_arrays(prior) if is_belief(prior) else prior
         if is_belief(given) and np.shape(given.mean) == (2, len(OUTCOMES)):
             what = "four outcomes where systems agree and differ"
             given = own_prior(given, strength, (2, len(OUTCOMES)), what, _POSSIBLE)
@@ -95,7 +95,7 @@ class TwoSystems(Comparison[AnswerT_co]):
                     "and if they differ they cannot both be right."
                 )
             return given
-        if isinstance(prior, PairedOutcomes):
+        if isinstance(given, PairedOutcomes):
             given = own_prior(given, strength, (len(OUTCOMES),), f"four alphas, in the order {OUTCOMES}")
         elif is_learned(prior, strength):  # there is one kind of item: nothing to learn from, and a label outweighs it
             given = PairedOutcomes.from_prior(1.0)

@@ -13,7 +13,7 @@ import numpy as np
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.tables import Table
-from bayes_assess.results._in_words import LABELLED
+from bayes_assess.results._in_words import CONTRADICTING, LABELLED
 
 if TYPE_CHECKING:
     from bayes_assess.results.report import Reported
@@ -59,8 +59,9 @@ class Answer(ABC):
 
     @property
     def headline(self) -> str:
-        """The answer as one sentence: the first one of the summary that is not about labels."""
-        return next(line for line in self.summary().splitlines() if not LABELLED.match(line))
+        """The answer as one sentence: the first one of the summary that is neither about labels nor a warning."""
+        lines = self.summary().splitlines()
+        return next(line for line in lines if not (LABELLED.match(line) or line.startswith(CONTRADICTING)))
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame, see `Table.to_frame`."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from bayes_assess.questions._base import Question
 
 
-LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
+LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)(\.|; .*\.)$")  # the line of summaries about labels
+CONTRADICTING = "Random items contradict"  # the beginning of a warning
 SAID = 3  # measures, up to which one sentence names each
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")

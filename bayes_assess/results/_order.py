@@ -193,8 +193,8 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
 
     def _said_of_the_best(self) -> list[str]:
         """Name the group that is the best, or those of which one is."""
-        if self.guarantee == "anytime":
-            return ["Ranks and pairs lean on the scores, which random items contradict."]
+        if self.evidence.warning(""):
+            return ["Ranks and pairs lean on what random items contradict."]
         best, names = self.probability_best, self.ordered_names
         order = np.lexsort((self.rank, best))[::-1]
         if self.guarantee == "exact":

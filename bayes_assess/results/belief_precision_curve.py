@@ -16,6 +16,7 @@ from bayes_assess._tools.text import labels_suggest
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
+from bayes_assess.results._in_words import CONTRADICTING
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
@@ -58,6 +59,22 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
     interval = RankedAnswer.interval
 
     @property
+    def guarantee(self) -> str:
+        """What the band promises: all of it holds what random items alone say, where these contradict the belief."""
+        return "anytime" if self._is_contradicted else self.evidence.guarantee
+
+    @property
+    def assumption(self) -> str:
+        """What the band leans on."""
+        if self._is_contradicted:
+            return "Nothing is assumed of the scores: random items contradict what the other labels suggest."
+        return self.evidence.assumption
+
+    @property
+    def _is_contradicted(self) -> bool:
+        return bool(np.any(self.evidence.contradicted))
+
+    @property
     def first_labels(self) -> Int[np.ndarray, " F"]:
         """Labels of the first items, best first: 1, 0, or -1 where there is none."""
         return self.section.first_labels
@@ -98,9 +115,9 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         if self.evidence.exact:
             return [f"{said} (exact)."]
         lines = [f"{said}, {self.level:.0%} {self.guarantee} interval [{lower:.3f}, {upper:.3f}]."]
-        if np.any(self.evidence.contradicted):
+        if self._is_contradicted:
             lines.append(
-                "Random items contradict the scores: what they say of some rank and what the other labels suggest have "
+                f"{CONTRADICTING} the scores: what they say of some rank and what the other labels suggest have "
                 "no value in common. The band holds both."
             )
         else:
@@ -110,9 +127,14 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
     def _without_trust(self) -> str:
         if not self.evidence.audited:
             return self.evidence.leaning()
-        lower, upper = self.evidence.design_interval[0]
-        said = self.evidence.said_of_random_labels()
-        return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {said}."
+        n = len(self._ranks)
+        design, said = self.evidence.design_interval[:n][::-1], self.evidence.said_of_random_labels()
+        known = np.flatnonzero(np.ptp(design, axis=1) < 1)  # bets are kept at some of the thresholds
+        if not len(known):
+            return f"Without trusting the scores, nothing can be said yet; {said}."
+        rank, (lower, upper) = self._ranks[known[-1]], design[known[-1]]
+        where = "all" if rank == self.n_items else f"the first {rank:,} items"
+        return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in {where}; {said}."
 
     def _variables(self) -> Variables:
         n = len(self._ranks)
@@ -190,7 +212,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
 
     def _held(self, found: Float[np.ndarray, "n 3"], lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:
         """Widen bands to hold what random items alone say, if these contradict the belief somewhere."""
-        if not np.any(self.evidence.contradicted):
+        if not self._is_contradicted:
             return found
         ends = np.minimum(found[:, 1], lower), np.maximum(found[:, 2], np.minimum(upper, 1.0))
         return np.stack([found[:, 0], *ends], axis=-1)

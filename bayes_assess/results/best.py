@@ -56,6 +56,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         return self.evidence.guarantee_of_functions
 
     @property
+    def assumption(self) -> str:
+        """What leads and verdict lean on."""
+        return self.evidence.assumption_of_functions
+
+    @property
     def standard_error(self) -> Float[np.ndarray, " G"]:
         """Standard deviations of the draws of the leads, (G,)."""
         return self._lead_draws.std(0)

@@ -163,10 +163,9 @@ class PrecisionCurveResult(RankedAnswer):
         lines = [f"{self.labels_used:,} of {self.n_items:,} items labelled (design {self.design!r}); {state}."]
         value, lower, upper = self.at(self.n_items)
         head = min(int(self.queried[0]), self.n_items)
-        lines.append(
-            f"Precision is {self.at(head).estimate:.3f} in the first {head:,} items and {value:.3f} in all "
-            f"{self.n_items:,}, {self.level:.0%} band [{lower:.3f}, {upper:.3f}]."
-        )
+        first = f"{self.at(head).estimate:.3f} in the first {head:,} items and " if head < self.n_items else ""
+        ends = " (exact)" if self.guarantee == "exact" else f", {self.level:.0%} band [{lower:.3f}, {upper:.3f}]"
+        lines.append(f"Precision is {first}{value:.3f} in all {self.n_items:,}{ends}.")
         if self.contradicted is not None:
             first, second = self.contradicted
             lines.append(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,7 +111,7 @@ class Sensitivity(Answer):
             kind = "differences; pass better_than=" if self.compares else "no differences; pass above="
             raise QuestionError(f"These are {kind} in its place.")
         threshold: Any = above if better_than is None else better_than
-        if not np.isfinite(threshold):
+        if not isinstance(threshold, Real) or not math.isfinite(threshold):
             raise QuestionError(f"The threshold of a verdict is a number; found {show(threshold)}.")
         stands = self._answers(_GRID)[1][..., 0] > threshold
         n_first = np.logical_and.accumulate(stands, axis=0).sum(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,7 +12,7 @@ from bayes_assess.campaigns import snapshots
 from bayes_assess.campaigns.exchange.matching import LabelMatcher
 from bayes_assess.designs import DESIGNS, NUMERIC
 from bayes_assess.errors import DesignError, JournalError, LabelError, PriorError, QuestionError
-from bayes_assess.measures import GroupedRealMeasures, RealMeasures
+from bayes_assess.measures import GroupedRealMeasures, Measure, RealMeasures
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions._number_losses import expected_spread, item_deviations
 from bayes_assess.questions.numeric_metric import NumericMetric
@@ -499,3 +500,18 @@ def test_number_pools_check_what_they_are_given():
     assert isinstance(ba.Pool(predictions=[1.0], bounds=("-inf", "inf")), NumberPool)
     with pytest.raises(ba.PoolError, match="has no predicted classes"):
         _ = POOL.predictions
+
+
+def test_a_measure_of_numbers_of_ones_own_is_asked_for_by_group_too():
+    metrics = pytest.importorskip("sklearn.metrics")
+    loss = lambda y, f: jnp.atleast_1d(jnp.where(y > f, 0.9 * (y - f), 0.1 * (f - y)))  # noqa: E731
+    pinball = Measure(name="pinball", loss=loss, g=lambda risk: risk[0], range=(0, np.inf), real=True)
+    site = np.where(np.arange(N) % 3 == 0, "a", "b")
+    pool = ba.Pool(predictions=F, bounds=FREE, groups={"site": site})
+    by_hand = [metrics.mean_pinball_loss(Y[site == s], F[site == s], alpha=0.9) for s in "ab"]
+    np.testing.assert_allclose(ba.Metric(pinball, by="site").truth(pool, Y), by_hand, rtol=1e-12)
+    a = labelled("poisson", 30, pool=pool, question=ba.Metric(pinball))
+    low, high = a.result().interval
+    assert 0 <= low <= a.result().estimate <= high < np.inf
+    a.tell(pool.ids, Y)
+    assert a.result().estimate == pytest.approx(metrics.mean_pinball_loss(Y, F, alpha=0.9), rel=1e-12)

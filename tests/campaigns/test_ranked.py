@@ -154,6 +154,7 @@ def test_everything_labelled_is_exact():
     for got in r.at(ranks):
         np.testing.assert_allclose(got, precision(labels, ranks), atol=1e-12)
     assert r.guarantee == "exact"
+    assert r.headline == r.summary().splitlines()[1] == f"Precision is {labels.mean():.3f} in all 900 (exact)."
     average = np.mean(np.cumsum(labels)[labels] / (np.flatnonzero(labels) + 1))
     assert r.average_precision.estimate == pytest.approx(average, abs=1e-3)
     assert r.recall(450).estimate == pytest.approx(labels[:450].sum() / labels.sum())

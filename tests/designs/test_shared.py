@@ -14,7 +14,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.acquisition.rewards import LowAccuracy
-from bayes_assess.designs import ARMS, CellState, Design, choose_batch, reserve_batch, update_batch
+from bayes_assess.designs import ARMS, CellState, Design, Poisson, choose_batch, reserve_batch, update_batch
 from bayes_assess.questions import Question
 from made import made_pool, run_campaign, same_session, start
 
@@ -363,3 +363,10 @@ def test_a_design_that_cannot_serve_a_question_names_those_that_can():
 def test_options_outside_their_range_are_refused(build, message):
     with pytest.raises(ba.DesignError, match=message):
         build()
+
+
+def test_a_class_in_the_place_of_a_design_is_named():
+    with pytest.raises(ba.DesignError, match=r"a Design object, such as Thompson\(\); found the class Poisson"):
+        ba.assess(ba.Pool(predictions=[0, 1]), ba.Metric("f1"), design=Poisson)
+    with pytest.raises(ba.DesignError, match="found 3"):
+        ba.assess(ba.Pool(predictions=[0, 1]), ba.Metric("f1"), design=3)

@@ -87,6 +87,16 @@ def test_it_is_written_in_ratios_for_audits(name, n_ratios):
         assert (ratios <= high).all()
 
 
+@pytest.mark.parametrize("name", ["accuracy", "zero_one_loss", "rate", "f1"])
+def test_measures_by_group_are_written_in_ratios_for_audits(name):
+    codes, table = table_for(name, POOL, by="site")
+    found, share = ratio_losses(table), share_of(codes, table)
+    assert found.outputs.tolist() == [0, 1, 2]
+    ratios = [(f * share).sum() / (g * share).sum() for f, g in zip(found.f, found.g, strict=True)]
+    np.testing.assert_allclose(ratios, value(codes, table), atol=1e-12)
+    assert ((found.f >= 0) & (found.f <= found.g)).all()  # bets take a ratio of every item to be in its range
+
+
 def test_of_a_curve_some_thresholds_are_ratios():
     scores = RNG.random(N)
     pool = ba.Pool(scores=scores)

@@ -65,6 +65,12 @@ def test_the_sparse_form_equals_the_dense_one():
         for name, arguments in taken:
             got, expected = (getattr(one, name)(risk, *arguments) for one in (other, table))
             np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12, err_msg=name)
+        matrix = rng.normal(size=(2, table.losses.size))
+        for some in ([True, False, True], [False] * 3):
+            of = np.array(some)
+            np.testing.assert_array_equal(other.losses.drawn(of), table.losses.drawn(of))
+            ends = [one.losses.ends(matrix, of / 4) for one in (other, table)]
+            np.testing.assert_allclose(*ends, rtol=1e-12)
 
 
 def test_means_of_many_draws_that_leave_out_losses_of_0_are_those_of_all(monkeypatch):
@@ -297,6 +303,8 @@ def bad(**fields) -> Measure:
         (lambda: table_for(bad(g=lambda r: r[0] > 0), POOL), "g of measure 'bad' .* of bool"),
         (lambda: table_for(bad(g=lambda r: r, outputs=("x",)), POOL), "names 1 outputs, but g returns 2"),
         (lambda: table_for(bad(g=lambda r: r, per_class=True), POOL), "returns 2 values for 3 classes"),
+        (lambda: bad(range=(1, 0)), r"The range of measure 'bad' is \(lowest, highest\); found \(1, 0\)"),
+        (lambda: bad(range=1), r"The range of measure 'bad' is \(lowest, highest\); found 1"),
         (lambda: bad(g=None), "'bad' needs a function as its g; found None"),
         (lambda: bad(name=""), "A measure's name is a text; found ''"),
         (lambda: measure("r2").value_at([0.5]), r"A risk is the mean of 3 losses; found shape \(1,\)"),

@@ -15,6 +15,7 @@ from jax.scipy.special import betainc, betaln
 import bayes_assess as ba
 from bayes_assess._tools.axes import x64
 from bayes_assess.models.belief import Belief, check_belief, jax_ready, pool_shares
+from bayes_assess.models.paired_outcomes import PairedOutcomes
 from bayes_assess.models.sampled_belief import SampledBelief
 from questions.asked import COST, LABELS, POOL
 
@@ -257,12 +258,29 @@ def test_quantiles_and_draws_of_many_campaigns():
         (mixture(5), r"one accuracy per group, shape \(3,\); found shape \(5,\)"),
         (SampledBelief(np.full((4, 3), np.nan), np.zeros(4)), "means must lie between 0 and 1"),
         (ba.BetaBernoulli(np.array([1.0, 0.0, 1.0]), np.ones(3)), "BetaBernoulli must be positive and finite"),
+        (ba.BetaBernoulli(["many", 1, 1], [1.0, 1, 1]), "The parameters of a BetaBernoulli are numbers; found"),
         (object(), "'uninformative', a BetaBernoulli or another Belief"),
     ],
 )
 def test_priors_that_fit_nothing_are_refused(prior, message):
     with pytest.raises(ba.PriorError, match=message):
         ba.assess(POOL, ba.GroupAccuracy(by="site"), prior=prior)
+
+
+@pytest.mark.parametrize(
+    ("question", "lists", "arrays"),
+    [
+        (
+            ba.GroupAccuracy("site"),
+            ba.BetaBernoulli([1, 2, 3], [3, 1, 1]),
+            ba.BetaBernoulli(np.array([1.0, 2, 3]), np.array([3.0, 1, 1])),
+        ),
+        (ba.Compare("rival", "prediction"), PairedOutcomes([1, 2, 3, 4]), PairedOutcomes(np.arange(1.0, 5.0))),
+    ],
+)
+def test_parameters_of_priors_may_be_lists(question, lists, arrays):
+    estimates = [question.setting(POOL, prior=prior).prior.mean for prior in (lists, arrays)]
+    np.testing.assert_array_equal(*estimates)
 
 
 def test_beliefs_that_compiled_steps_cannot_update_are_refused():

@@ -243,6 +243,7 @@ def test_of_losses_the_lowest_is_the_best():
         (lambda pool: ba.assess(pool, ba.Best(["prediction", "new"])), "no system 'new'"),
         (lambda pool: ba.assess(pool, ba.Best(["b", "b"])), "each named once"),
         (lambda pool: ba.assess(pool, ba.Best(measure=["f1", "recall"])), "one measure"),
+        (lambda pool: ba.assess(pool, ba.Best(measure="rate")), "positive labels is the same for all systems"),
         (lambda pool: ba.assess(pool, ba.Best(rope=1.0)), "from 0 up to but not including 1"),
     ],
 )

@@ -451,3 +451,5 @@ def test_a_prior_of_no_probabilities_is_refused():
     pool = ba.Pool(predictions=[0, 1, 1])
     with pytest.raises(ba.PriorError, match=r"lie between 0 and 1; that of row 1, label 0 is 1\.5"):
         adaptive(pool, ba.Metric("accuracy"), prior=ScorePrior(np.array([[0.5, 0.5], [1.5, -0.5]])))
+    with pytest.raises(ba.PriorError, match="takes the prior 'informative' or 'uninformative'; found"):
+        adaptive(pool, ba.Metric("accuracy"), prior=np.full((2, 2), 0.5))

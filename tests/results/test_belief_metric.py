@@ -166,3 +166,66 @@ def test_scores_of_other_items_are_suspected(mixed_up):
         a.tell(queries.ids, label[queries.ids])
     said = "check that predictions and labels are of the same items" in a.result().summary()
     assert said == mixed_up
+
+
+@pytest.fixture(scope="module")
+def by_site():
+    predictions = (np.random.default_rng(1).random(60) < 0.4).astype(int)
+    pool = ba.Pool(predictions=predictions, classes=[0, 1], groups={"site": np.arange(60) % 15})
+    a = ba.assess(pool, ba.Metric("accuracy", by="site"))
+    queries = a.ask(30)
+    a.tell(queries.ids, LABELS[queries.ids])
+    return a
+
+
+def contradicted_at(result, places, monkeypatch):
+    """Let random items say of these measures what the belief rules out, and nothing of the others."""
+    assert not result.evidence.contradicted.any()
+    ends = np.tile([-9.0, 9.0], (len(result.evidence.groups), 1))
+    ends[places] = result.evidence.credible_interval[places, 1:] + [0.1, 0.2]
+    monkeypatch.setitem(vars(result.evidence), "design_interval", ends)
+    monkeypatch.delitem(vars(result.evidence), "contradicted")
+    return result
+
+
+def test_where_random_items_contradict_some_measures_the_others_promise_no_more_than_they_did(by_site, monkeypatch):
+    result = contradicted_at(by_site.result(), [0, 2, 3, 4], monkeypatch)
+    assert result.guarantee == "credible"
+    assert result.assumption == (
+        "Items with the same predictions are taken to be alike, as the 30 labels suggest, although random items "
+        "contradict that for accuracy (site 0), accuracy (site 2), accuracy (site 3) and 1 more."
+    )
+    _, warning, *lines = result.summary().splitlines()
+    assert warning.startswith("Random items contradict the predictions: what they say of accuracy (site 0), accuracy")
+    assert warning.endswith("have no value in common. Their intervals hold both.")
+    assert lines[0].startswith("accuracy (site 0) ")
+    assert "95% anytime interval" in lines[0]
+    assert "95% credible interval" in lines[1]
+    assert lines[11:14] == [
+        lines[11], "And 3 more.", "Ranks and pairs lean on what random items contradict."
+    ]  # fmt: skip
+    assert result.headline == lines[0]  # an answer, and no warning
+
+
+def test_where_random_items_contradict_every_measure_nothing_is_assumed(by_site, monkeypatch):
+    result = contradicted_at(by_site.result(), range(15), monkeypatch)
+    assert result.guarantee == "anytime"
+    assert result.assumption.startswith("Nothing is assumed of the predictions")
+
+
+def test_a_verdict_on_the_best_leans_on_the_belief_where_random_items_contradict_it_too(monkeypatch):
+    predictions = (np.random.default_rng(2).random((2, 60)) < 0.4).astype(int)
+    pool = ba.Pool(predictions=predictions[0], classes=[0, 1], systems={"b": predictions[1]})
+    a = ba.assess(pool, ba.Best(["prediction", "b"]))
+    queries = a.ask(15)
+    a.tell(queries.ids, LABELS[queries.ids])
+    result = contradicted_at(a.result(), [0, 1], monkeypatch)
+    assert result.guarantee == "credible"
+    assert "are taken to be alike, as the 15 labels suggest, although random items contradict" in result.assumption
+
+
+def test_of_many_measures_that_are_known_the_summary_says_how_many_it_leaves_out(by_site):
+    by_site.tell(by_site.pool.ids, LABELS)
+    lines = by_site.result().summary().splitlines()
+    assert lines[12].startswith("accuracy (site 11) ")
+    assert lines[13] == "And 3 more."

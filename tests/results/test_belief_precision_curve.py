@@ -91,6 +91,21 @@ def test_random_items_that_contradict_the_belief_widen_the_band(result, monkeypa
     assert (result.at(result._ranks).lower <= 0.2).all()
 
 
+def test_what_random_items_say_is_said_of_the_deepest_rank_that_they_tell_of(result, monkeypatch):
+    assert "Without trusting the scores, nothing can be said yet; " in said_without_trust(result, monkeypatch, [])
+    ranks, last = result._ranks, len(result._ranks) - 1
+    said = said_without_trust(result, monkeypatch, [3, last - 5])
+    assert f"Without trusting the scores: [0.100, 0.200] in the first {ranks[last - 5]:,} items; " in said
+    assert "[0.100, 0.200] in all; " in said_without_trust(result, monkeypatch, [last])
+
+
+def said_without_trust(result, monkeypatch, places):
+    ends = np.tile([0.0, 1.0], (2 * len(result._ranks), 1))
+    ends[len(result._ranks) - 1 - np.array(places, int)] = 0.1, 0.2  # of thresholds, the lowest first
+    monkeypatch.setitem(vars(result.evidence), "design_interval", ends)
+    return result.summary()
+
+
 def test_everything_labelled_is_exact():
     scores, labels = SCORES[:60], LABELS[:60]
     session = ba.assess(ba.Pool(scores=scores), ba.PrecisionCurve(), design="variance_reduction", seed=0)

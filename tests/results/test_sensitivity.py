@@ -73,6 +73,9 @@ def test_a_verdict_holds_up_to_a_share(f1):
     assert hidden.holds_up_to(above=0.7) == pytest.approx(0.37)
     assert np.isnan(hidden.holds_up_to(above=0.95))
     assert hidden.holds_up_to(above=0.1) == pytest.approx(0.99)
+    for no_number in ("high", [0.1, 0.2], np.nan):
+        with pytest.raises(ba.QuestionError, match="The threshold of a verdict is a number; found"):
+            hidden.holds_up_to(above=no_number)
     with pytest.raises(QuestionError, match="pass above="):
         hidden.holds_up_to(better_than=0)
     with pytest.raises(QuestionError, match="one threshold"):

@@ -21,10 +21,6 @@ class Assuming(OnMeasures):
         """Whether one sentence says all measures that no other sentence of the summary does."""
         return 1 < len(self.groups) <= SAID
 
-    def warning(self, consequence: str) -> list[str]:
-        """Say nothing: these estimates contradict no labels."""
-        return []
-
     def leaning(self, without: str | None = None) -> str:
         """Say what intervals lean on."""
         return self.assumption

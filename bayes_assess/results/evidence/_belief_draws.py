@@ -51,10 +51,10 @@ class BeliefDraws(OnMeasures):
 
     @property
     def guarantee(self) -> str:
-        """What intervals promise: ``"anytime"`` where random items contradict the belief."""
+        """What all intervals promise: ``"anytime"`` where random items contradict the belief on every measure."""
         if self.all_certain:
             return "exact"
-        return "anytime" if np.any(self.contradicted) else "credible"
+        return "anytime" if np.all(self.contradicted | self.certain) else "credible"
 
     @property
     def guarantee_of_functions(self) -> str:
@@ -68,11 +68,30 @@ class BeliefDraws(OnMeasures):
             return "Nothing is assumed: every item is labelled that can matter."
         if self.all_certain:
             return "Nothing is assumed: no label that is missing can change the answer."
-        if np.any(self.contradicted):
+        if self.guarantee == "anytime":
             return f"Nothing is assumed of the {self.trusted}: random items contradict what the other labels suggest."
-        if self._scored:
-            return f"The scores are taken to rank the items as {labels_suggest(self.labels_used)}."
-        return f"Items with the same predictions are taken to be alike, as {labels_suggest(self.labels_used)}."
+        return self._taken()
+
+    @property
+    def assumption_of_functions(self) -> str:
+        """What functions of the measures lean on, such as leads, where random items contradict the belief, too."""
+        return self.assumption if self.all_certain else self._taken()
+
+    def _taken(self) -> str:
+        """Say what is taken to hold, and of which measures random items contradict it."""
+        taken = (
+            "The scores are taken to rank the items"
+            if self._scored
+            else "Items with the same predictions are taken to be alike,"
+        )
+        but = f", although random items contradict that for {self.named_contradicted}" * bool(np.any(self.contradicted))
+        return f"{taken} as {labels_suggest(self.labels_used)}{but}."
+
+    @property
+    def named_contradicted(self) -> str:
+        """Names of the measures on which random items contradict the belief, of many the first ones."""
+        names = self.groups[self.contradicted]
+        return ", ".join(names[:SAID]) + (f" and {len(names) - SAID:,} more" if len(names) > SAID else "")
 
     @property
     def value(self) -> Float[np.ndarray, " k"]:

@@ -47,6 +47,11 @@ class OnMeasures(Told):
         """What estimates and intervals lean on."""
 
     @property
+    def assumption_of_functions(self) -> str:
+        """What functions of the measures lean on."""
+        return self.assumption
+
+    @property
     @abstractmethod
     def value(self) -> Float[np.ndarray, " k"]:
         """Estimates."""

@@ -18,7 +18,7 @@ from bayes_assess.estimators.posterior_measure import posterior_measure, simulta
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results._in_words import SAID
+from bayes_assess.results._in_words import CONTRADICTING, SAID
 from bayes_assess.results.evidence._belief_draws import ROUNDING, BeliefDraws
 from bayes_assess.results.evidence._on_measures import Variables
 
@@ -146,16 +146,16 @@ class Believed(BeliefDraws):
         ends, value = self.ends, self.value
         if self.exact:
             lines = [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
-            return [*lines[:_LINES], *on_ranks]
-        lines = self.warning("The interval holds both.")
+            return [*_first(lines), *on_ranks]
+        lines = []
         for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
             if self.certain[i]:
                 lines.append(f"{name} {one:.{_DIGITS}f} (exact: no label that is missing can change it).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
             lines.append(f"{name} {one:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")
-        if len(lines) > _LINES:
-            lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
+        many = int(np.sum(self.contradicted)) > 1
+        lines = [*self.warning("Their intervals hold both." if many else "The interval holds both."), *_first(lines)]
         if self.all_certain:
             return [*lines, *on_ranks]
         on_scores = *self._if_scores_fall(), *self._if_no_better_than_chance(), *self._if_hidden()
@@ -180,10 +180,9 @@ class Believed(BeliefDraws):
         """Say what random items contradict, and the consequence; nothing where they contradict nothing."""
         if not np.any(self.contradicted):
             return []
-        named = ", ".join(self.groups[self.contradicted][:SAID])
         return [
-            f"Random items contradict the {self.trusted}: what they say of {named} and what the other labels suggest "
-            f"have no value in common. {consequence}"
+            f"{CONTRADICTING} the {self.trusted}: what they say of {self.named_contradicted} and what the other labels "
+            f"suggest have no value in common. {consequence}"
         ]
 
     def leaning_of_verdict(self) -> str:
@@ -274,6 +273,11 @@ class Believed(BeliefDraws):
     @property
     def _others_of_skipped(self) -> str:
         return f"others with {'its' if self.n_skipped == 1 else 'their'} prediction{' and score' * self._scored}"
+
+
+def _first(lines: list[str]) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    return lines if len(lines) <= _LINES else [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
 
 
 def _found(n: int, among: str, hits: int, what: str) -> str:

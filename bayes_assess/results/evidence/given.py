@@ -121,7 +121,7 @@ class Given(Assuming):
 
     @property
     def _others_of_skipped(self) -> str:
-        return "other items of their cells"
+        return "other items of its cell" if self.n_skipped == 1 else "other items of their cells"
 
     @property
     def _use_of_volunteered(self) -> str:

@@ -91,6 +91,10 @@ class Told(ABC):
         """Which items the answer takes those to be like that were set aside."""
         return f"others of {'its' if self.n_skipped == 1 else 'their'} group"
 
+    def warning(self, consequence: str) -> list[str]:
+        """Say what random items contradict, and the consequence: nothing, of most kinds of evidence."""
+        return []
+
     def _if_skipped(self) -> list[str]:
         """Say what the answer would be if all items set aside were right, or all wrong; nothing where that is hard."""
         return []
