@@ -140,7 +140,7 @@ class TruePositiveRate:
     def joint_draws(
         self, key: PRNGKey, n: int, counts: Int[Array, "*batch G 3"], sizes: Int[np.ndarray, " G"]
     ) -> tuple[Float[np.ndarray, "S *batch G"], Float[np.ndarray, "S *batch G"], Int[np.ndarray, "S *batch G 3"]]:
-        """Draw rates and shares of positive items of the population, and the outcomes in a pool; see `outcome_draws`."""
+        """Draw rates and shares of positive items, and how many items of a pool have which outcome."""
         key_rate, key_share, key_rest = engine.random.split(key, 3)
         theta, share = (
             np.clip(np.asarray(belief.sample(part, n)), 0.0, 1.0)
