@@ -116,9 +116,7 @@ class TruePositiveRate:
 
         A group without positive items has the rate of the population.
         """
-        theta, full = self.outcome_draws(key, n, counts, sizes)
-        positive = full[..., :NEGATIVE].sum(-1)
-        return np.divide(full[..., FOUND], positive, out=theta, where=positive > 0)
+        return share_found(*self.outcome_draws(key, n, counts, sizes))
 
     @any_engine
     def outcome_draws(
@@ -135,6 +133,14 @@ class TruePositiveRate:
         >>> theta.shape, full.tolist()  # everything is labelled
         ((2, 1), [[[1, 2, 3]], [[1, 2, 3]]])
         """
+        theta, _, full = self.joint_draws(key, n, counts, sizes)
+        return theta, full
+
+    @any_engine
+    def joint_draws(
+        self, key: PRNGKey, n: int, counts: Int[Array, "*batch G 3"], sizes: Int[np.ndarray, " G"]
+    ) -> tuple[Float[np.ndarray, "S *batch G"], Float[np.ndarray, "S *batch G"], Int[np.ndarray, "S *batch G 3"]]:
+        """Draw rates and shares of positive items, and how many items of a pool have which outcome."""
         key_rate, key_share, key_rest = engine.random.split(key, 3)
         theta, share = (
             np.clip(np.asarray(belief.sample(part, n)), 0.0, 1.0)
@@ -144,7 +150,7 @@ class TruePositiveRate:
         rest = np.asarray(sizes) - counts.sum(-1)
         positive = rng.binomial(rest, share)
         found = rng.binomial(positive, theta)
-        return theta, counts + np.stack([positive - found, found, rest - positive], axis=-1)
+        return theta, share, counts + np.stack([positive - found, found, rest - positive], axis=-1)
 
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=[])
@@ -207,3 +213,17 @@ def split_outcomes(counts: Int[Array, "*batch G 3"]) -> tuple[Int[Array, "*batch
     stack = np.stack if isinstance(counts, np.ndarray) else xp.stack
     positive = counts[..., MISSED] + counts[..., FOUND]
     return counts[..., :NEGATIVE], stack([counts[..., NEGATIVE], positive], axis=-1)
+
+
+def share_found(
+    theta: Float[np.ndarray, "*batch G"], full: Int[np.ndarray, "*batch G 3"]
+) -> Float[np.ndarray, "*batch G"]:
+    """Return which share of the positive items of a pool is found, `theta` where it has none.
+
+    Examples
+    --------
+    >>> share_found(np.array([0.7, 0.7]), np.array([[1, 3, 5], [0, 0, 9]])).tolist()
+    [0.75, 0.7]
+    """
+    positive = full[..., :NEGATIVE].sum(-1)
+    return np.divide(full[..., FOUND], positive, out=theta.copy(), where=positive > 0)

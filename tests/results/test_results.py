@@ -7,6 +7,8 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess._tools.to_arviz import import_arviz
 from made import like_20news, made_pool
+from questions.asked import LABELS as ASKED_LABELS
+from questions.asked import POOL as ASKED_POOL
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [300, 200, 150, 250])
 
@@ -123,6 +125,35 @@ def test_a_level_outside_0_and_1_is_refused(question, level):
 def test_a_name_in_the_place_of_a_question_is_answered_with_what_was_meant(asked):
     with pytest.raises(ba.QuestionError, match=r"found 'accuracy'. Did you mean ba.Metric\('accuracy'\)?"):
         asked("accuracy")
+
+
+def test_draws_of_arviz_are_joint_ones_of_the_population_and_the_pool(result):
+    posterior = result.to_arviz()["posterior"]
+    theta, accuracy = (np.asarray(posterior[name]).reshape(-1, 4) for name in ("theta", "accuracy"))
+    rest = result.size - result.labelled
+    right = accuracy * result.size - result.successes  # among items without a label: binomial, given theta
+    z = (right - rest * theta) / np.sqrt(rest * theta * (1 - theta))
+    np.testing.assert_allclose(np.mean(z**2, axis=0), 1, atol=5 * np.sqrt(2 / len(z)))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ba.GroupAccuracy("site", target="population"),
+        ba.GroupRecall("site", positive=1, target="population"),
+        ba.Calibration(3, by="site", target="population"),
+    ],
+)
+def test_draws_of_the_population_are_what_arviz_has_of_its_cells(question):
+    a = ba.assess(ASKED_POOL, question, design="random")
+    queries = a.ask(40)
+    a.tell(queries.ids, ASKED_LABELS[queries.ids])
+    posterior = a.result().to_arviz()["posterior"]
+    name = {"accuracy": "accuracy", "recall": "recall"}.get(question.quantity, "calibration_error")
+    theta, found = (np.asarray(posterior[one]).reshape(10_000, -1) for one in ("theta", name))
+    if name == "calibration_error":
+        theta = question.error_of(a.cells, theta)
+    np.testing.assert_array_equal(found, theta)
 
 
 def test_arviz_gets_named_groups_posterior_and_prior(result):

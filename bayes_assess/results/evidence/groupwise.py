@@ -13,7 +13,8 @@ from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.to_arviz import Arrays, ArvizData, to_arviz
 from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.models.belief import Belief, Posterior
+from bayes_assess.models.belief import Belief, Posterior, pool_shares
+from bayes_assess.questions._base import pool_size
 from bayes_assess.results._learned import contradiction
 from bayes_assess.results.evidence.told import Told
 
@@ -81,6 +82,11 @@ class Groupwise(Told):
         beliefs = enumerate((self.posterior, self.prior))
         posterior, prior = (np.asarray(one.sample(jax_key(self.seed + i, "draws"), n)) for i, one in beliefs)
         return posterior, prior
+
+    def in_target(self, theta: Float[np.ndarray, "S K"]) -> Float[np.ndarray, "S K"]:
+        """Return what the accuracies of the question's target are, draw by draw, given those of the population."""
+        sizes = pool_size(self.question, self.cells)
+        return theta if sizes is None else pool_shares(jax_key(self.seed, "pool"), theta, self.counts, sizes)
 
     def by_group(self, values: np.ndarray) -> np.ndarray:
         """Add up values of cells (K,) over the cells of every group, (G,)."""

@@ -225,14 +225,15 @@ class CalibrationErrors(GroupSection):
         """
         known = self.evidence
         shape, n_draws = self.confidence.shape, len(self.draws)
-        posterior, prior = (drawn.reshape(n_draws, *shape) for drawn in known.thetas(n_draws))
+        theta, before = known.thetas(n_draws)
+        error = self.question.error_of(known.cells, known.in_target(theta))
         right, labels, items = (
             by_group(known.cells, x) for x in (known.counts[:, 1], known.counts.sum(-1), known.cells.sizes)
         )
         cells = ["theta", "agreements", "labels", "items", "confidence"]
         return to_arviz(
-            {"theta": posterior, "calibration_error": self._drawn.error},
-            prior={"theta": prior},
+            {"theta": theta.reshape(n_draws, *shape), "calibration_error": error},
+            prior={"theta": before.reshape(n_draws, *shape)},
             observed_data={"agreements": right},
             constant_data={"labels": labels, "items": items, "confidence": self.confidence},
             dims={name: ["group", "bin"] for name in cells} | {"calibration_error": ["group"]},

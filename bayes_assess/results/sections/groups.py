@@ -118,5 +118,5 @@ class Accuracies(GroupSection):
     def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return ``theta``, the accuracy of the population, and ``accuracy``, under the target of the question."""
         posterior, prior = self.evidence.thetas(len(self.draws))
-        drawn = {"theta": posterior, "accuracy": self.draws}
+        drawn = {"theta": posterior, "accuracy": self.evidence.in_target(posterior)}
         return self.evidence.to_arviz(drawn, {"theta": prior}, {"agreements": self.successes}, attributes)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import ArvizData
-from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE
+from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE, share_found
 from bayes_assess.questions import GroupRecall
 from bayes_assess.results._learned import contradiction, what_was_learned
 from bayes_assess.results.sections.groups import GroupSection
@@ -75,13 +74,15 @@ class Recalls(GroupSection):
 
         ``share`` is that of the positive items in the population.
         """
-        drawn = []
-        for i, belief in enumerate(self._beliefs):
-            keys = jax.random.split(jax_key(self.evidence.seed + i, "draws"))
-            parts = zip(("theta", "share"), (belief.rate, belief.share), keys, strict=True)
-            drawn.append({name: np.asarray(part.sample(key, len(self.draws))) for name, part, key in parts})
+        known, drawn = self.evidence, []
+        for i, (belief, counts) in enumerate(zip(self._beliefs, (known.counts, known.nothing), strict=True)):
+            key = jax_key(known.seed + i, "draws")
+            drawn.append(belief.joint_draws(key, known.n_draws, counts, known.cells.sizes))
+        (theta, share, full), (theta_before, share_before, _) = drawn
+        recall = share_found(theta, full) if self.question.target == "pool" else theta
+        posterior, prior = {"theta": theta, "share": share}, {"theta": theta_before, "share": share_before}
         observed = {"found": self.successes, "positives": self.positives}
-        return self.evidence.to_arviz(drawn[0] | {"recall": self.draws}, drawn[1], observed, attributes)
+        return known.to_arviz(posterior | {"recall": recall}, prior, observed, attributes)
 
     @property
     def _beliefs(self) -> tuple[Any, Any]:
