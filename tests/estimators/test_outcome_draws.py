@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_assess.estimators.posterior_measure import Completion, outcome_draws, posterior_measure
+from bayes_assess.estimators.posterior_measure import Completion, _rest_by_kind, outcome_draws, posterior_measure
 from bayes_assess.models.error_labels import ErrorLabels
 
 N = 20_000
@@ -50,3 +50,18 @@ def test_precautions_count_in_medians_by_as_much_as_they_are_more_probable_than_
     assert posterior_measure(draws, np.bool_(False), ~feared).value.tolist() == [
         6.0
     ]  # less probable: they count nothing
+
+
+def test_kinds_of_one_row_have_one_distribution_of_the_labels_of_errors():
+    rng, n = np.random.default_rng(0), 40
+
+    class Drawn:
+        """One row of errors: in half of the draws all have label 1, in the others label 2."""
+
+        def drawn(self, rng, n):
+            return np.eye(3)[1 + np.arange(n) % 2][:, None]
+
+    missing = np.stack([np.full(n, 3), np.full(n, 5)], axis=1)
+    first, second = _rest_by_kind(rng, missing, np.array([0, 0]), Drawn())
+    np.testing.assert_array_equal(first, 3 * Drawn().drawn(rng, n)[:, 0])
+    np.testing.assert_array_equal(second, 5 * Drawn().drawn(rng, n)[:, 0])  # and not the other one in the same draw
