@@ -30,6 +30,11 @@ class Binary(NamedTuple):
         """The pool of these items."""
         return ba.Pool(predictions=self.predictions, scores=np.stack([1 - self.score, self.score], axis=1))
 
+    @property
+    def unscored(self) -> ba.Pool:
+        """The pool of the predictions alone."""
+        return ba.Pool(predictions=self.predictions, classes=[0, 1])
+
 
 def folder() -> Path | None:
     """Return the folder of pools, from the environment."""

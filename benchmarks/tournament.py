@@ -2,7 +2,8 @@
 
     BAYES_ASSESS_POOLS=folder BAYES_ASSESS_ZOO=zoo.py python benchmarks/tournament.py [--minutes 40]
         [--kinds real zoo] [--campaigns 48] [--measures f1 accuracy] [--designs variance_reduction adaptive]
-        [--pools abt_buy 20news:0] [--budgets 50 100 250] [--batch 20] [--rows tournament.jsonl] [--shard 0/2]
+        [--pools abt_buy 20news:0] [--unscored] [--budgets 50 100 250] [--batch 20] [--rows tournament.jsonl]
+        [--shard 0/2]
     ... --report [--csv benchmarks/results/tournament.csv]
 
 Pools are of four kinds. "real": the .npz files of the folder with `labels`, and `scores` of all classes or
@@ -10,7 +11,7 @@ Pools are of four kinds. "real": the .npz files of the folder with `labels`, and
 turn ("20news:0"). "whole": those pools with all their classes ("20news"), for accuracy, balanced accuracy and MCC.
 "zoo": pools of a Python file with ``pools(n, seed)``. "adversarial": some real ones with scores made worse: shuffled,
 inverted, constant, coarsened to five values, squashed and stretched; 20 % and 45 % of the positives moved to low
-scores; predictions that know nothing.
+scores; predictions that know nothing. With --unscored pools have predictions alone.
 
 A row has the root of the mean squared error, the share of 95 % intervals that hold the truth and their mean width, of
 designs that keep one also of the interval that leans on random items alone (of which all budgets' intervals must hold
@@ -67,7 +68,10 @@ def cases(options: argparse.Namespace) -> Iterator[tuple[str, str, Callable[[], 
                 yield name, kind, lambda pool=pool, labels=labels: (pool, labels)
         else:
             for name, binary in kinds[kind]():
-                yield name, kind, lambda binary=binary: (binary.pool, binary.labels)
+                if options.unscored:
+                    yield f"{name} without scores", kind, lambda binary=binary: (binary.unscored, binary.labels)
+                else:
+                    yield name, kind, lambda binary=binary: (binary.pool, binary.labels)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -163,6 +167,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--budgets", nargs="*", type=int, default=list(BUDGETS))
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--zoo", type=int, default=40, help="pools of the generator")
+    parser.add_argument("--unscored", action="store_true", help="leave the scores out")
     parser.add_argument("--seed", type=int, default=1, help="of the generator")
     parser.add_argument("--made-worse", nargs="*", default=MADE_WORSE, help="real pools that are made adversarial")
     options = parser.parse_args(arguments)

@@ -164,8 +164,12 @@ def subject_of(
         ranked = None if alike else RankedScore(opinions[0], times=times)
         return Subject(pool.predictions, RATINGS, decides, group, opinions=opinions), ranked
     scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
+    code = 1 if positive is None else positive
+    announced = pool.predictions == code
+    # Predictions alone rank the items, too: those of the positive class above the others.
+    ranking = scored or (group is None and announced.any() and not announced.all())
     # Of two classes the curve of the positives knows right and wrong, too.
-    if (_about_agreement(specs) and not (scored and pool.n_classes == 2)) or not decides:
+    if (_about_agreement(specs) and not (ranking and pool.n_classes == 2)) or not decides:
         if group is None and not decides:  # predictions of one class may be right more often than those of another
             group = pool.predictions.astype(np.int64)
         agreement = AGREEMENT if group is None else AGREEMENT_APART
@@ -175,8 +179,6 @@ def subject_of(
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
         return Subject(pool.predictions, agreement, decides, group), RankedScore(pool.confidence, times=times)
-    code = 1 if positive is None else positive
-    announced = pool.predictions == code
     if pool.margins is not None:
         score = pool.margins if code == 1 else -pool.margins
     elif pool.scores is None:
@@ -194,7 +196,7 @@ def subject_of(
         return Subject(event, members, group=group, votes=votes, turned=turned), ranked
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
-    members = POSITIVES if scored else VERDICTS
+    members = POSITIVES if ranking else VERDICTS
     if scored and not ranked.tells_apart:
         members = members.anywhere()
     if scored and group is not None:  # predictions of either kind may be right more often in one group than in another

@@ -68,6 +68,7 @@ class Sensitivity(Answer):
     cautious: Bool[np.ndarray, " n"]
     is_scalar: bool
     compares: bool
+    scored: bool
 
     @cached_property
     def estimate(self) -> Float[np.ndarray, "H *k"]:
@@ -120,7 +121,7 @@ class Sensitivity(Answer):
 
     def summary(self) -> str:
         """Say what was supposed, and what random labels rule out."""
-        lines = [f"Positives may hide among {self.n_items:,} unlabelled items of low score. {self.said_of_labels()}."]
+        lines = [f"Positives may hide among {self.n_items:,} unlabelled items {self._which}. {self.said_of_labels()}."]
         lowest, highest = self._found[0].min(0), self._found[0].max(0)
         alike = self.names[highest - lowest < _ALIKE]
         if len(alike):
@@ -136,7 +137,7 @@ class Sensitivity(Answer):
         """Say what one measure would be if a share of all positives hid."""
         value, ends = self._answers(np.array([share]))
         return (
-            f"If {_in_words(share)} positives hid among the {self.n_items:,} unlabelled items of low score, "
+            f"If {_in_words(share)} positives hid among the {self.n_items:,} unlabelled items {self._which}, "
             f"{self.names[i]} would be {value[0, i]:.3f} [{ends[0, i, 0]:.3f}, {ends[0, i, 1]:.3f}]."
         )
 
@@ -163,7 +164,7 @@ class Sensitivity(Answer):
             "ruled_out": np.repeat(self.shares > self.ruled_out, k),
         }
         formats = {"hidden": ".0%", **dict.fromkeys(("estimate", "lower", "upper"), ".4f")}
-        return Table(columns, title="If a share of all positives hid among items of low score", formats=formats)
+        return Table(columns, title=f"If a share of all positives hid among items {self._which}", formats=formats)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw intervals against the hidden share, and what random labels rule out.
@@ -184,9 +185,14 @@ class Sensitivity(Answer):
             self.names.tolist(),
             ruled_out=self.ruled_out,
             interval_label=f"{self.level:.0%} interval given the share",
-            title="If positives hid among items of low score",
+            which=self._which,
+            title=f"If positives hid among items {self._which}",
             ax=ax,
         )
+
+    @property
+    def _which(self) -> str:
+        return "of low score" if self.scored else "not predicted positive"
 
     @cached_property
     def _found(self) -> tuple[Float[np.ndarray, "H k"], Float[np.ndarray, "H k 2"]]:

@@ -81,7 +81,7 @@ def test_other_questions_from_the_same_labels(run):
     assert "These labels were drawn for GroupAccuracy by prediction" in page
     assert "--question group-accuracy --by site" in page
     assert "--by goes with another question than the run's own" in refused("status", run, "--by", "site")
-    assert "design='random'" in refused("status", run, "--question", "metric", "--measure", "accuracy")
+    assert "accuracy 0.500 (exact)." in done("status", run, "--question", "metric", "--measure", "accuracy")
 
 
 def test_agreement_is_said_with_what_it_makes_of_the_answer(run):

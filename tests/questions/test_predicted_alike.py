@@ -66,9 +66,14 @@ def test_the_belief_is_of_what_announces_positives():
     scores, site = np.linspace(0.05, 0.95, 20), np.arange(20) % 3
     pool, question = ba.Pool(scores=scores, groups={"site": site}), ba.Metric("f1")
     assert question.subject(pool).members is POSITIVES
-    verdicts = question.subject(ba.Pool(predictions=pool.predictions, classes=[0, 1]))
-    assert verdicts.members is VERDICTS
-    assert not verdicts.is_scored
+    alone = {"predictions": pool.predictions, "classes": [0, 1]}
+    for asked in (question, ba.Metric("accuracy")):  # predictions rank the items, too
+        verdicts = asked.subject(ba.Pool(**alone))
+        assert verdicts.members is POSITIVES
+        assert not verdicts.is_scored
+    of_one_kind = question.subject(ba.Pool(predictions=np.ones(20, int), classes=[0, 1]))
+    by_site = ba.Metric("f1", by="site").subject(ba.Pool(**alone, groups={"site": site}))
+    assert of_one_kind.members is by_site.members is ba.Rate(1).subject(ba.Pool(**alone)).members is VERDICTS
     flagged = question.subject(ba.Pool(scores=scores, predictions=np.ones(20, int))).members
     assert (flagged.shift_sd > POSITIVES.shift_sd)[POSITIVES.shift_sd > 0].all()  # positives may begin anywhere
     apart = ba.Metric("f1", by="site").subject(pool)

@@ -246,6 +246,7 @@ class BeliefDraws(OnMeasures):
             cautious=found.cautious,
             is_scalar=self.is_single,
             compares=self.question.measures_compared == "two",
+            scored=self.events.subject.is_scored,
         )
 
     @cached_property

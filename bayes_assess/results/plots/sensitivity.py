@@ -22,6 +22,7 @@ def hidden_shares(
     *,
     ruled_out: float | None = None,
     interval_label: str = "interval",
+    which: str = "of low score",
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -36,8 +37,8 @@ def hidden_shares(
         What is measured.
     ruled_out : float, optional
         Share above which random labels leave little probability; the region beyond is pale.
-    interval_label, title : str
-        Words.
+    interval_label, which, title : str
+        Words: what intervals are, among which items positives hide, and what stands above.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -70,6 +71,6 @@ def hidden_shares(
     spread = np.ptp(ends)
     if spread > 0:
         axes.set_ylim(ends.min() - 0.05 * spread, ends.max() + 0.05 * spread)
-    finish(axes, "share of all positives hidden among items of low score", None, title)
+    finish(axes, f"share of all positives hidden among items {which}", None, title)
     axes.set_ylabel(short_name(names[0]) if len(names) == 1 else "measure", parse_math=False)
     return axes
