@@ -14,7 +14,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import frozen
 from bayes_assess._tools.seeds import sequence
-from bayes_assess._tools.shapes import Float, Int, UInt
+from bayes_assess._tools.shapes import ArrayLike, Float, Int, UInt
 from bayes_assess._tools.sorting import order_of
 
 
@@ -24,6 +24,10 @@ class ItemSource(Protocol):
 
     def take(self, cells: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the items at these places of the cells' orders, 0 first."""
+        ...
+
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
+        """Return the items with these ids; raise `UnknownIdError` at the first that there is not."""
         ...
 
     def ids_of(self, items: Int[np.ndarray, " n"]) -> np.ndarray:
@@ -89,8 +93,8 @@ class ArraySource:
     >>> import bayes_assess as ba
     >>> source = ba.cells(ba.Pool(predictions=["cat", "dog", "cat"], ids=[7, 8, 9])).source
     >>> item = source.take(np.array([1]), np.array([0]))
-    >>> source.ids_of(item), source.cells_of(item), source.ranks_of(item)
-    (array([8]), array([1]), array([0]))
+    >>> source.ids_of(item), source.cells_of(item), source.ranks_of(item), source.locate([8])
+    (array([8]), array([1]), array([0]), array([1]))
     """
 
     pool: Any  # which makes its sources, so that this file knows none
@@ -107,6 +111,10 @@ class ArraySource:
     def take(self, cells: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the items at these places of the cells' orders, 0 first; places beyond a cell are not checked."""
         return self.order[self.starts[cells] + ranks]
+
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
+        """Return the items with these ids; see `Pool.positions`."""
+        return self.pool.positions(ids)
 
     def ids_of(self, items: Int[np.ndarray, " n"]) -> np.ndarray:
         """Return the ids of items, (n,)."""

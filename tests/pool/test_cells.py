@@ -177,12 +177,13 @@ def test_label_counts_accept_booleans_and_refuse_what_is_out_of_range():
 # Where the items are
 
 
-def test_a_source_finds_items_by_place_and_by_row():
+def test_a_source_finds_items_by_place_by_id_and_by_row():
     ids = [f"i{i}" for i in range(60)]
     source = ba.cells(ba.Pool(predictions=np.arange(60) % 7, ids=ids), seed=2).source
     assert isinstance(source, ItemSource)
     items = np.arange(60)
     np.testing.assert_array_equal(source.take(source.cells_of(items), source.ranks_of(items)), items)
+    np.testing.assert_array_equal(source.locate(source.ids_of(items[::-1])), items[::-1])
     np.testing.assert_array_equal(source.cells_of(items), items % 7)
 
 

@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import EngineError, PartitionError
 from bayes_assess.pool.scan.first_rows import SEED
@@ -69,6 +69,10 @@ class TableSource:
         np.maximum.at(needed, cells, ranks + 1)
         self._fetch_until(needed)
         return np.array([self._order[cell][rank] for cell, rank in zip(cells, ranks, strict=True)], np.int64)
+
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
+        """Return the items with these ids; see `TableRows.locate`."""
+        return self.rows.locate(ids)
 
     def ids_of(self, items: Int[np.ndarray, " n"]) -> np.ndarray:
         """Return the ids of items, (n,)."""
