@@ -289,8 +289,8 @@ KIND_OF = {world: kind for kind, worlds in WORLDS.items() for world in worlds}
 BY_GROUPS_ALONE = ("groups of one", "uneven groups", "groups apart")  # which say nothing new without groups
 
 
-def made(world: str, seed: int) -> World:
-    """Make the pool of a world and a seed.
+def made(world: str, seed: int, scored: bool = True) -> World:
+    """Make the pool of a world and a seed; of two classes it can be one of predictions alone.
 
     Examples
     --------
@@ -298,4 +298,10 @@ def made(world: str, seed: int) -> World:
     np.False_
     """
     kind = KIND_OF[world]
-    return WORLDS[kind][world](np.random.default_rng([seed, list(KIND_OF).index(world)]))
+    found = WORLDS[kind][world](np.random.default_rng([seed, list(KIND_OF).index(world)]))
+    if scored:
+        return found
+    pool = found.pool
+    systems = {name: pool.system_codes(name) for name in pool.systems}
+    alone = ba.Pool(predictions=pool.predictions, classes=[0, 1], groups=pool.groups, systems=systems)
+    return found._replace(pool=alone)

@@ -1,14 +1,15 @@
 """Do intervals hold the truth, for every question, by every design that serves it, on unlike made pools?
 
     python benchmarks/audit_coverage.py [--minutes 12] [--repeats 12] [--more 40] [--seconds 20] [--each 3]
-        [--questions f1 "rate"] [--designs passive] [--worlds "rare positives"] [--back 0.5]
+        [--questions f1 "rate"] [--designs passive] [--worlds "rare positives"] [--back 0.5] [--unscored]
         [--rows benchmarks/results/audit_coverage.jsonl]
     ... --report [--worst 40] [--by-case]
 
 Questions are those of the package's registries (`_audit_questions.py`), worlds those of `_audit_worlds.py`: two
 classes, more classes, ratings, numbers, several labels per item, ranked lists. Every campaign has a pool of its own,
 drawn from the world, and is a session: items are asked for in batches of 10, later 30, and looked at with 30 and 120
-labels (ranked lists with 200 and 600). With --back 0.5 of every batch only half of the labels come. All intervals of an
+labels (ranked lists with 200 and 600). With --back 0.5 of every batch only half of the labels come; with --unscored,
+which takes rows of its own, pools of two classes have predictions alone. All intervals of an
 answer are held against the truth: those of every group or class, overall values, costs, calibration bins, and the
 intervals that lean on random items alone; and verdicts of a probability of .95 or more.
 
@@ -61,10 +62,10 @@ def cells(options: argparse.Namespace) -> Iterator[tuple[Case, str, str]]:
     for c, case in enumerate(CASES.values()):
         if options.questions and case.name not in options.questions:
             continue
-        worlds = case.worlds
+        worlds = [world for world in case.worlds if not options.unscored or KIND_OF[world] == "binary"]
         by_design: dict[str, list[str]] = {}
         for world in worlds:
-            for at, design in enumerate(case.designs(made(world, 0))):
+            for at, design in enumerate(case.designs(made(world, 0, not options.unscored))):
                 by_design.setdefault(f"{int(at > 0)}{design}", []).append(world)
         for design, served in by_design.items():
             turn = zlib.crc32(f"{case.name} {design}".encode()) % len(served)
@@ -111,9 +112,9 @@ def _look(case: Case, session: Any, truth: Any, full: Any) -> tuple[dict[str, Sa
     return intervals(result, truth, full), ([] if hasattr(type(result), "ranks") else verdicts(result, truth))
 
 
-def campaign(case: Case, design: str, name: str, seed: int, back: float) -> list[Any]:
+def campaign(case: Case, design: str, name: str, seed: int, back: float, scored: bool = True) -> list[Any]:
     """Run a campaign, and return what it said at every look: intervals by name, and verdicts."""
-    world, rng = made(name, seed), np.random.default_rng([seed, 1])
+    world, rng = made(name, seed, scored), np.random.default_rng([seed, 1])
     question = case.make(world)
     start = {"design": design, "seed": seed, **case.options}
     session, full, of_list = ba.assess(world.pool, question, **start), None, KIND_OF[name] == "lists"
@@ -225,7 +226,7 @@ def row_of(case: Case, design: str, world: str, options: argparse.Namespace) -> 
                 break
             try:
                 seed = first + len(campaigns) + len(errors)
-                campaigns.append(campaign(case, design, world, seed, options.back))
+                campaigns.append(campaign(case, design, world, seed, options.back, not options.unscored))
             except BayesAssessError as error:  # an answer that the package refuses is not wrong
                 errors.append(f"{type(error).__name__}: {error}"[:160])
             except Exception as error:
@@ -336,6 +337,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--designs", nargs="*", help="only these")
     parser.add_argument("--worlds", nargs="*", help="only these, then for all designs")
     parser.add_argument("--back", type=float, default=1.0, help="share of every batch whose labels come")
+    parser.add_argument("--unscored", action="store_true", help="leave the scores out, of worlds of two classes")
     parser.add_argument("--by-case", action="store_true", help="a row of the first table for every question as asked")
     parser.add_argument("--worst", type=int, default=40, help="rows of the second table")
     options = parser.parse_args(arguments)

@@ -82,6 +82,16 @@ def test_a_campaign_looks_twice_at_answers_beside_their_truth():
     assert np.diff(looks[1][0]["overall"].interval) < np.diff(looks[0][0]["overall"].interval)
 
 
+def test_worlds_of_two_classes_can_be_left_without_scores():
+    scored, alone = made("calibrated", 3), made("calibrated", 3, scored=False)
+    assert alone.pool.scores is None
+    for one, other in ((scored.pool.predictions, alone.pool.predictions), (scored.labels, alone.labels)):
+        np.testing.assert_array_equal(one, other)
+    for name in ("new", "old"):
+        np.testing.assert_array_equal(scored.pool.system_codes(name), alone.pool.system_codes(name))
+    np.testing.assert_array_equal(scored.pool.groups["site"], alone.pool.groups["site"])
+
+
 def test_rows_are_written_once_and_reported(tmp_path, capsys):
     rows = str(tmp_path / "rows.jsonl")
     for _ in range(2):
