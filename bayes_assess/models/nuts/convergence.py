@@ -56,8 +56,8 @@ def findings(
         rhats[site], bulks[site], tails[site] = diagnose(values)
     found = []
     rhat, place = _greatest(rhats, dims, coords)
-    if rhat > MAX_RHAT:
-        found.append(f"R-hat is {rhat:.4g} at {place} (at most {MAX_RHAT} is wanted)")
+    if round(rhat, 3) > MAX_RHAT:  # as it is shown
+        found.append(f"R-hat is {round(rhat, 3):.4g} at {place} (at most {MAX_RHAT} is wanted)")
     for name, sizes in (("bulk", bulks), ("tail", tails)):
         negative, place = _greatest({site: -size for site, size in sizes.items()}, dims, coords)
         if -negative < floor:
