@@ -41,7 +41,7 @@ class Agreement:
         if not self.n_items:
             raise LabelError(
                 "No item has labels of two annotators yet, so that there is no agreement to speak of; let a second one "
-                "label some of the same items, and tell(..., annotator='A2')."
+                "label some of the same items, and say whose labels they are when they are told."
             )
 
     @property

@@ -210,7 +210,7 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
     if not len(book.shared):
         raise LabelError(
             "No item has labels of two annotators yet, so that nothing shows how often labels are wrong; let a second "
-            "one label some of the same items, and tell(..., annotator='A2')."
+            "one label some of the same items, and say whose labels they are when they are told."
         )
     differing = 0.0
     for item in book.shared.tolist():
