@@ -70,7 +70,8 @@ class Study:
     ----------
     truth : array of the answer's shape
         Exact answer at full labels: (G,) for accuracies, costs and calibration errors of groups, (K, C) for a
-        confusion matrix, a number for a comparison.
+        confusion matrix, a number for a comparison. Groups without items, as bins of a score that no item has, have
+        none: they stand there as 0, and count for nothing in `scores` and `coverage`.
     full : (K, O) integers
         Items of every cell by outcome.
     budgets : (B,) integers
