@@ -24,13 +24,3 @@ def test_studies_read_them_as_any_generator(monkeypatch):
     assert binary.pool.n_items == len(binary.labels) == len(binary.score) == len(binary.predictions)
     assert set(np.unique(binary.labels)) == {0, 1}
     assert set(np.unique(binary.predictions)) == {0, 1}
-
-
-def test_noisy_labels_are_positive_among_the_lowest_scores_too():
-    noisy = [
-        labels[np.argsort(score)[: len(score) // 4]].mean()
-        for _, score, _, labels, facts in fitted_pools.pools(6, seed=7)
-        if facts["data"] == "clusters"
-    ]
-    assert noisy
-    assert max(noisy) > 0.005
