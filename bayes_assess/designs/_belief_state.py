@@ -53,7 +53,7 @@ class Look(NamedTuple):
         Labelled items by outcome; with those that cannot matter.
     bets : Betting of arrays (J, ...), optional
         On random items.
-    cautious : (n,) booleans
+    cautious : (n, 2) booleans
         See `Posterior`.
     exact : boolean
         Whether every item is labelled that can matter.
@@ -66,7 +66,7 @@ class Look(NamedTuple):
     counts: Int[Array, "K O"]
     settled: Int[Array, "K O"]
     bets: Betting | None
-    cautious: Bool[Array, " n"]
+    cautious: Bool[Array, "n 2"]
     exact: Bool[Array, ""]
 
 
@@ -81,7 +81,7 @@ class Posterior(NamedTuple):
         Of the curve.
     strength : (n, K)
         Labels that the curve counts as in every cell.
-    cautious : (n,) booleans
+    cautious : (n, 2) booleans
         Whether the curve takes positives to hide, which is a precaution.
     design_interval : (k, 2)
         Intervals that lean on random items alone.
@@ -100,7 +100,7 @@ class Posterior(NamedTuple):
     draws: Float[np.ndarray, "n k"]
     curves: Float[np.ndarray, "n K"]
     strength: Float[np.ndarray, "n K"]
-    cautious: Bool[np.ndarray, " n"]
+    cautious: Bool[np.ndarray, "n 2"]
     design_interval: Float[np.ndarray, "k 2"]
     audits: Int[np.ndarray, "K 2"]
     events: Int[np.ndarray, "K 2"]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
 _MANY = 64
+_HARDLY = 1e-9  # weight of a precaution that is not probable: none, unless every draw is one
 _LEAST_PARAMETER = 1e-9
 _NUMBERS = 4_000_000  # of items by attribute and outcome, at once
 _ROUNDING = 1e-9  # of intervals that are exact
@@ -98,7 +99,7 @@ def widened(
 
 
 def posterior_measure(
-    draws: Float[np.ndarray, "n k"], exact: Scalar, cautious: Bool[np.ndarray, " n"] | None = None
+    draws: Float[np.ndarray, "n k"], exact: Scalar, cautious: Bool[np.ndarray, "n P"] | None = None
 ) -> PosteriorMeasure:
     """Summarise posterior draws: their quantiles and medians.
 
@@ -107,14 +108,14 @@ def posterior_measure(
     draws : (n, k)
     exact : bool
         Whether all draws are the values themselves.
-    cautious : (n,) booleans, optional
-        Draws of a precaution, which count in full for the quantiles. In the medians they count by as much as they are
-        more probable than the others, so that fear alone moves no estimate: a share w of the draws weighs
-        max(0, 2 w - 1), the others 1 - w.
+    cautious : (n, P) booleans, optional
+        Draws of each of P precautions, which count in full for the quantiles. In the medians they count by as much as
+        they are more probable than the others, so that fear alone moves no estimate: a share w of the draws weighs
+        max(0, 2 w - 1), the others 1 - w. A draw of several counts by the product.
 
     Examples
     --------
-    >>> draws, feared = np.array([[0.9], [0.9], [0.8], [0.2], [0.1]]), np.array([False, False, False, True, True])
+    >>> draws, feared = np.array([[0.9], [0.9], [0.8], [0.2], [0.1]]), np.array([[0], [0], [0], [1], [1]], bool)
     >>> [posterior_measure(draws, False, those).value.round(2).tolist() for those in (feared, None)]
     [[0.9], [0.8]]
     """
@@ -123,8 +124,9 @@ def posterior_measure(
     quantiles = np.quantile(draws, at, axis=0).T.astype(np.float64)
     value = _at(quantiles, 0.5)
     if cautious is not None and cautious.any():
-        share = cautious.mean()
-        value = _medians(draws, np.where(cautious, max(0.0, 2 * share - 1) / share, 1.0))
+        share = cautious.mean(0)
+        least = np.maximum(2 * share - 1, _HARDLY) / np.maximum(share, _HARDLY)
+        value = _medians(draws, np.where(cautious, least, 1.0).prod(1))
     return PosteriorMeasure(quantiles, np.asarray(exact), value)
 
 

@@ -20,8 +20,9 @@ believed.
 gamma is the rate of events that no score announces: phi of them to one that is announced. As many items are announced
 as lie beyond tau, sigmoid(t - tau) of all, where x is the logit of the rank and t that of the share of predicted
 positives; with other coordinates as many as are predicted positive. lambda is the share of the surest items without
-the event: a psychometric function with lapses. Every parameter is a function of a standard normal variable, so that
-models of different shape, the *members*, are rows of one table of constants, and their evidence decides between them.
+the event: a psychometric function with lapses. Either may be 0 with a probability of its own. Every parameter is a
+function of a standard normal variable, so that models of different shape, the *members*, are rows of one table of
+constants, and their evidence decides between them.
 
 Particles (`_numerics.particles`) stand for the posterior of every member; given a particle, cells are independent
 Beta distributions. `CurveState` is a label model: it is carried from label to label inside compiled steps.
@@ -64,11 +65,12 @@ from bayes_assess.models.curve_rates import (
     n_parameters,
     parts_of,
     rates,
+    slab,
     tied_shares,
 )
 from bayes_assess.models.program_items import added
 
-_UNANNOUNCED = PARAMETERS.index("unannounced")
+_UNANNOUNCED, _LAPSE = PARAMETERS.index("unannounced"), PARAMETERS.index("lapse")
 
 _N_PARTICLES = 256
 _N_DECIDING = 128  # of all members together, on which decisions are taken
@@ -217,16 +219,17 @@ class CurveState:
         return engine.cond(uneven.any(), lambda state: moved(state, uneven), lambda state: state, learned)
 
     @property
-    def cautious(self) -> Bool[Array, "B S"]:
-        """Whether a particle takes positives to hide: a precaution."""
-        beyond = engine.ndtr(-self.particles.place[..., _UNANNOUNCED]) / (1 - self.members.spike[:, None])
-        return (self.members.spike[:, None] > 0) & (beyond < 1)
+    def cautious(self) -> Bool[Array, "B S 2"]:
+        """Of what a particle is a precaution: that positives hide, and that the surest items are not all positive."""
+        place, members = self.particles.place, self.members
+        spikes = (_UNANNOUNCED, members.spike[:, None]), (_LAPSE, members.lapse_spike[:, None])
+        return xp.stack([(spike > 0) & slab(place[..., at], spike)[0] for at, spike in spikes], axis=-1)
 
-    def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, "n K"], Bool[Array, " n"]]:
-        """Draw `n` curves with their strengths by their weights, (n, K) each, and whether they are `cautious`, (n,)."""
+    def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, "n K"], Bool[Array, "n 2"]]:
+        """Draw `n` curves with their strengths by their weights, (n, K) each, and what they are `cautious` of."""
         weight = smc.log_joint_weight(self.particles, self.log_prior)
         chosen = smc.resampled(0.5, weight.ravel(), n)
-        return _flat(self.share)[chosen], _flat(self.strength)[chosen], self.cautious.ravel()[chosen]
+        return _flat(self.share)[chosen], _flat(self.strength)[chosen], _flat(self.cautious)[chosen]
 
 
 def start(seed: int, members: Members, coordinates: Coordinates, n_particles: int = _N_PARTICLES) -> CurveState:
@@ -265,12 +268,12 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
 
 def drawn(
     state: CurveState, n: int
-) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"], Bool[np.ndarray, " n"]]:
+) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"], Bool[np.ndarray, "n 2"]]:
     """Draw `n` curves by their weights, on the host: what `CurveState.weighted` does."""
     held, members = engine.fetched((state.particles, state.members))
     chosen = _by_weight(_log_joint_weight(members, held), n)
     share, strength, cautious = engine.fetched((state.share, state.strength, state.cautious))
-    return _flat(share)[chosen], _flat(strength)[chosen], np.asarray(cautious).ravel()[chosen]
+    return _flat(share)[chosen], _flat(strength)[chosen], _flat(cautious)[chosen]
 
 
 def _flat(values: Float[Array, "B S K"]) -> Any:

@@ -10,9 +10,9 @@ import numpy as np
 from bayes_assess._tools.pytrees import register_dataclass, tree_map
 from bayes_assess._tools.shapes import Array, Float, Int
 
-_NEVER = -30.0  # log odds of a share that is 0
+NEVER = -30.0  # log odds of a share that is 0
 _ANYWHERE = np.float32(2.0)  # times as far from the cut as where predictions tell where positives begin
-_NOTHING = {"bend": 1.0, "unannounced": _NEVER, "lapse": _NEVER}
+_NOTHING = {"bend": 1.0, "unannounced": NEVER, "lapse": NEVER}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Members:
     spike : probability that phi is 0, beside which it is log-normal: a slab. Draws of a slab are a precaution: they
         move intervals, and estimates only as far as they are more probable than not. Without a spike there is none.
     lapse, lapse_sd : of logit lambda.
+    lapse_spike : probability that lambda is 0, beside which it is logit-normal: another slab.
     roughness, roughness_sd : of log s.
     strength, strength_sd : of log nu.
     relative : rho, 1 where cells scatter relative to their odds, 0 where they scatter alike in their rates.
@@ -64,6 +65,7 @@ class Members:
     spike: Float[Array, " B"]
     lapse: Float[Array, " B"]
     lapse_sd: Float[Array, " B"]
+    lapse_spike: Float[Array, " B"]
     roughness: Float[Array, " B"]
     roughness_sd: Float[Array, " B"]
     strength: Float[Array, " B"]
@@ -128,8 +130,16 @@ _CURVE = {
     "relative": 1.0,
     "heavy": 0.8,
 }
-# In three pools of ten positives hide, three to ten that are announced in the median.
-_HIDDEN = {"spike": 0.7, "unannounced": math.log(0.3), "unannounced_sd": 1.5}
+# In three pools of ten positives hide, three to ten that are announced in the median; in four of ten some of the surest
+# items are negative, three of a hundred in the median.
+_NOISE = {
+    "spike": 0.7,
+    "unannounced": math.log(0.3),
+    "unannounced_sd": 1.5,
+    "lapse_spike": 0.6,
+    "lapse": _logit(0.03),
+    "lapse_sd": 1.5,
+}
 # Where two systems differ at the same ranks, the odds that the one is right are e^1.4 times those of the other, or far
 # more: a system that puts the errors of another right is right nearly always there.
 _SYSTEMS = {"group_sd": 1.0, "group_heavy": 0.8}
@@ -145,12 +155,9 @@ _LEVEL_OF_POSITIVES = {
 }
 
 POSITIVES = Members.of(
-    curve=_CURVE | _SYSTEMS | _HIDDEN,
-    bent=_CURVE | _SYSTEMS | _HIDDEN | {"prior": 0.19, "bend": 0.6, "bend_sd": 0.25},
-    score=_CURVE
-    | _SYSTEMS
-    | _HIDDEN
-    | {"prior": 0.06, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
+    curve=_CURVE | _SYSTEMS | _NOISE,
+    bent=_CURVE | _SYSTEMS | _NOISE | {"prior": 0.19, "bend": 0.6, "bend_sd": 0.25},
+    score=_CURVE | _SYSTEMS | _NOISE | {"prior": 0.06, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
     weak=_SYSTEMS
     | _LEVEL_OF_POSITIVES
     | {
@@ -170,7 +177,8 @@ POSITIVES = Members.of(
 Where several systems are measured, groups are contrasts of what they predict: one may be right more often than another
 where they differ. Without such effects cells alone would scatter, which over many of them evens out to no difference.
 
-Either no positive is hidden, or a share of them that may be any: a spike and a slab. ``weak`` is for scores that say
+Either no positive is hidden, or a share of them that may be any: a spike and a slab. So it is with negatives among the
+surest items. ``weak`` is for scores that say
 little, or the opposite, and ``flat`` for scores and predictions that say nothing: without it labels that find no
 positive where scores promise some would say that there are hardly any. `benchmarks/study_members.py`
 compares sets of members over a population of pools.

@@ -15,7 +15,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.models.curve_members import Members
+from bayes_assess.models.curve_members import NEVER, Members
 
 N_SMOOTH = 8  # smooth functions
 GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
@@ -196,12 +196,11 @@ def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordina
     delta = member.prediction + member.prediction_sd * tails(at["prediction"])
     kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
     roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
-    lapse = member.lapse + member.lapse_sd * at["lapse"]
+    lapses, quantile = slab(at["lapse"], member.lapse_spike)
+    lapse = xp.where(lapses, member.lapse + member.lapse_sd * quantile, NEVER)
     announced = _sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
-    # A spike at 0, and quantiles of the slab beyond it.
-    beyond = xp.clip(engine.ndtr(-at["unannounced"]) / (1 - member.spike), _LEAST, 1.0)
-    quantile = xp.where(member.spike > 0, -engine.ndtri(xp.minimum(beyond, _BELOW_1)), at["unannounced"])
-    phi = xp.where(beyond < 1, xp.exp(member.unannounced + member.unannounced_sd * quantile), 0.0)
+    hides, quantile = slab(at["unannounced"], member.spike)
+    phi = xp.where(hides, xp.exp(member.unannounced + member.unannounced_sd * quantile), 0.0)
     gamma = xp.minimum(phi * announced, 0.5)
     nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
     by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa, nu, lapse
@@ -210,6 +209,20 @@ def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordina
         waves=_columns(roughness[:, None] * place[:, len(PARAMETERS) : N_PARAMETERS]),
         effects=_effects(place, member, coordinates),
     )
+
+
+def slab(u: Array, spike: Array) -> tuple[Bool[Array, "..."], Array]:
+    """Tell whether a standard normal variable is beyond a spike, which may be 0, and which quantile of the slab it is.
+
+    Examples
+    --------
+    >>> with engine.eager():
+    ...     beyond, quantile = slab(np.array([0.0, 0.6744898]), np.array(0.5))  # the median, and the third quartile
+    >>> beyond.tolist(), quantile[1:].round(6).tolist()
+    ([False, True], [0.0])
+    """
+    share = xp.clip(engine.ndtr(-u) / (1 - spike), _LEAST, 1.0)
+    return share < 1, xp.where(spike > 0, -engine.ndtri(xp.minimum(share, _BELOW_1)), u)
 
 
 def tied_shares(curves: Curves, member: Members, coordinates: Coordinates) -> Float[Array, "S W"] | None:

@@ -65,7 +65,7 @@ class Sensitivity(Answer):
     random_positives: int
     ruled_out: float
     hidden: HiddenPositives
-    cautious: Bool[np.ndarray, " n"]
+    cautious: Bool[np.ndarray, "n 2"]
     is_scalar: bool
     compares: bool
     scored: bool

@@ -45,11 +45,23 @@ def test_items_without_the_event_have_the_labels_of_their_row():
 
 def test_precautions_count_in_medians_by_as_much_as_they_are_more_probable_than_the_rest():
     """13 of 20 draws weigh 2 * .65 - 1 = .3 together and the others .05 each: the first of these has half of .65."""
-    draws, feared = np.arange(20.0)[:, None], np.arange(20) < 13
+    draws, feared = np.arange(20.0)[:, None], (np.arange(20) < 13)[:, None]
     assert posterior_measure(draws, np.bool_(False), feared).value.tolist() == [13.0]
-    assert posterior_measure(draws, np.bool_(False), ~feared).value.tolist() == [
-        6.0
-    ]  # less probable: they count nothing
+    less_probable = posterior_measure(draws, np.bool_(False), ~feared)
+    assert less_probable.value.tolist() == [6.0]  # they count nothing
+
+
+def test_draws_of_several_precautions_count_by_the_product():
+    """Of 17 draws 12 weigh (2 * 12 - 17) / 12 = .58 each, and 6 of these nothing, as the other precaution is rarer."""
+    draws = np.arange(17.0)[:, None]
+    both = np.stack([np.arange(17) >= 5, np.arange(17) >= 11], axis=1)
+    assert posterior_measure(draws, np.bool_(False), both).value.tolist() == [4.0]  # half of 5 + 6 * .58 is 4.3
+
+
+def test_where_every_draw_is_a_precaution_all_count_alike():
+    draws, half = np.arange(16.0)[:, None], np.arange(16) < 8
+    found = posterior_measure(draws, np.bool_(False), np.stack([half, ~half], axis=1))
+    assert found.value.tolist() in ([7.0], [8.0])
 
 
 def test_kinds_of_one_row_have_one_distribution_of_the_labels_of_errors():

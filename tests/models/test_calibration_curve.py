@@ -111,6 +111,12 @@ def rising(start, step, n):
     return np.log(start + step * np.arange(n)).sum()
 
 
+def reference_slab(u, spike):
+    """Whether a standard normal variable is in the slab, and where there."""
+    share = stats.norm.sf(u) / (1 - spike)  # less than 1 in the slab
+    return share < 1, stats.norm.isf(np.minimum(share, 1)) if spike > 0 else u
+
+
 def reference_rates(place, member, coordinates):
     """The formulas of the module's docstring, by NumPy; place (S, D)."""
     place = np.asarray(place, np.float64)
@@ -131,13 +137,12 @@ def reference_rates(place, member, coordinates):
         + (member.score_sd * u["score"])[:, None] * z
         + w[:, None] * (place[:, len(PARAMETERS) :] @ np.float64(coordinates.smooth[member.coordinate]).T)
     )
-    spike = np.float64(member.spike)
-    hides = stats.norm.sf(u["unannounced"]) / (1 - spike)  # less than 1 in the slab
-    z = stats.norm.isf(np.minimum(hides, 1)) if spike > 0 else u["unannounced"]
-    phi = np.where(hides < 1, np.exp(member.unannounced + member.unannounced_sd * z), 0)
+    hides, z = reference_slab(u["unannounced"], np.float64(member.spike))
+    phi = np.where(hides, np.exp(member.unannounced + member.unannounced_sd * z), 0)
     tau = member.shift_sd * u["shift"] if member.coordinate == 0 else 0
     gamma = np.minimum(phi * special.expit(coordinates.log_odds - tau), 0.5)[:, None]
-    rest = special.expit(-(member.lapse + member.lapse_sd * u["lapse"]))[:, None]
+    lapses, z = reference_slab(u["lapse"], np.float64(member.lapse_spike))
+    rest = np.where(lapses, special.expit(-(member.lapse + member.lapse_sd * z)), 1)[:, None]
     m = np.clip(gamma + (1 - gamma) * rest * special.expit(eta), LEAST, 1 - 1e-6)
     nu = np.exp(np.clip(member.strength + member.strength_sd * u["strength"], -2, 16))[:, None]
     return m, nu / (4 * m * (1 - m)) ** member.relative
@@ -547,14 +552,17 @@ WHERE = 15  # cell whose nu is looked at
 
 @cache
 def replicates():
-    """Statistics (5, R) of what the prior draws, in the order of `STATISTICS`, and labels (R, N)."""
+    """Statistics (6, R) of what the prior draws, in the order of `STATISTICS`, and labels (R, N)."""
     setting, coordinates = made()
     size = np.asarray(setting.cells.sizes)
     rng = np.random.default_rng(7)
     prior = np.float64(POSITIVES.prior) / np.float64(POSITIVES.prior).sum()
     member = rng.choice(len(prior), N_REPLICATES, p=prior)
     draw = rng.normal(size=(N_REPLICATES, DIMENSION))
-    beyond = stats.norm.cdf(draw[:, PARAMETERS.index("unannounced")]) > POSITIVES.spike[member]
+    spikes = {"unannounced": POSITIVES.spike[member], "lapse": POSITIVES.lapse_spike[member]}
+    hides, lapses = (
+        (spike > 0) & (stats.norm.cdf(draw[:, PARAMETERS.index(name)]) > spike) for name, spike in spikes.items()
+    )
     share, nu = np.empty((2, N_REPLICATES, K))
     for i in range(len(prior)):
         share[member == i], nu[member == i] = reference_rates(draw[member == i], POSITIVES[i], coordinates)
@@ -566,7 +574,8 @@ def replicates():
     labels = np.stack([items[c][:, i] for c, i in zip(ASKED, turn, strict=True)], axis=1)
     statistics = (
         member,
-        (POSITIVES.spike > 0)[member] & beyond,
+        hides,
+        lapses,
         np.log(nu[:, WHERE]),
         share[:, np.unique(ASKED)].mean(1),
         measure_values(setting.reward, events)[:, 0],
@@ -574,7 +583,7 @@ def replicates():
     return np.stack(statistics), labels
 
 
-STATISTICS = "member", "hidden", "log nu", "curve", "measure"
+STATISTICS = "member", "hidden", "lapses", "log nu", "curve", "measure"
 FAULTS = {  # what shows them, how they learn labels, and the sign of the evidence
     "labels turned round": ("measure", lambda members, labels: (members, ASKED, ~labels), 1),
     "every label four times": ("curve", lambda members, labels: (members, np.tile(ASKED, 4), np.tile(labels, 4)), 1),
@@ -586,6 +595,15 @@ FAULTS = {  # what shows them, how they learn labels, and the sign of the eviden
     "positives hide in one pool of a thousand": (
         "hidden",
         lambda members, labels: (replace(members, spike=np.where(members.spike > 0, 0.999, 0)), ASKED, labels),
+        1,
+    ),
+    "the surest items err in one pool of a thousand": (
+        "lapses",
+        lambda members, labels: (
+            replace(members, lapse_spike=np.where(members.lapse_spike > 0, 0.999, 0)),
+            ASKED,
+            labels,
+        ),
         1,
     ),
     "evidence turned round": ("member", lambda members, labels: (members, ASKED, labels), -1),
@@ -609,8 +627,8 @@ def p_values(n, learn, sign):
         k, m = counts_of(ASKED, labels[r])
         counts, whole = np.stack([m - k, k], axis=1), setting.cells.n_cells
         measures = measure_draws(rng, setting.reward, share[:, :whole], nu[:, :whole], counts[:whole])[:, 0]
-        curve, hides = share[:, np.unique(ASKED)].mean(1), np.asarray(state.cautious)[chosen]
-        draws[:, :, r] = np.stack([chosen[0], hides, np.log(nu[:, WHERE]), curve, measures], axis=1)
+        curve, cautious = share[:, np.unique(ASKED)].mean(1), np.asarray(state.cautious)[chosen]
+        draws[:, :, r] = np.stack([chosen[0], *cautious.T, np.log(nu[:, WHERE]), curve, measures], axis=1)
     rank = ranks(truth[:, :n], draws, rng)
     return {name: uniformity(one, N_DRAWS, n // 30) for name, one in zip(STATISTICS, rank, strict=True)}
 
@@ -738,10 +756,11 @@ def test_before_any_label_draws_follow_the_prior():
     place = np.asarray(state.particles.place, np.float64).ravel()
     assert stats.kstest(place, "norm").pvalue > ALPHA
     share, strength, cautious = jax.device_get(jax.jit(lambda state: state.weighted(2000))(state))
-    # Positives hide in so many draws of the members in which scores rank, which have a spike.
-    spike, ranking = np.float64(POSITIVES.spike[0]), POSITIVES.prior[POSITIVES.spike > 0]
-    hides = (1 - spike) * ranking.sum()
-    assert abs(cautious.mean() - hides) < 4 * np.sqrt(spike * (1 - spike) * np.sum(ranking**2.0) / 256)
+    # Positives hide, and the surest items err, in so many draws of the members in which scores rank, which have spikes.
+    ranking = POSITIVES.prior[POSITIVES.spike > 0]
+    for those, spike in zip(cautious.T, np.float64([POSITIVES.spike[0], POSITIVES.lapse_spike[0]]), strict=True):
+        error = np.sqrt(spike * (1 - spike) * np.sum(ranking**2.0) / 256)
+        assert abs(those.mean() - (1 - spike) * ranking.sum()) < 4 * error
     # The strength of all members is log-normal at even odds, and relative to the rate.
     middle = np.asarray(4 * share * (1 - share))
     log_nu = (np.log(strength * middle).mean(1) - np.log(300)) / 1.5
