@@ -82,7 +82,7 @@ class Posterior(NamedTuple):
     strength : (n, K)
         Labels that the curve counts as in every cell.
     cautious : (n, 2) booleans
-        Whether the curve takes positives to hide, which is a precaution.
+        Whether the curve takes positives to hide, and the surest items to err, which are precautions.
     design_interval : (k, 2)
         Intervals that lean on random items alone.
     audits : (K, 2) integers

@@ -178,10 +178,9 @@ Where several systems are measured, groups are contrasts of what they predict: o
 where they differ. Without such effects cells alone would scatter, which over many of them evens out to no difference.
 
 Either no positive is hidden, or a share of them that may be any: a spike and a slab. So it is with negatives among the
-surest items. ``weak`` is for scores that say
-little, or the opposite, and ``flat`` for scores and predictions that say nothing: without it labels that find no
-positive where scores promise some would say that there are hardly any. `benchmarks/study_members.py`
-compares sets of members over a population of pools.
+surest items. ``weak`` is for scores that say little, or the opposite, and ``flat`` for scores and predictions that say
+nothing: without it labels that find no positive where scores promise some would say that there are hardly any.
+`benchmarks/study_members.py` compares sets of members over a population of pools.
 """
 
 # At the same score the odds of a positive label differ between groups by factors of about e^2; and a judge that tells
