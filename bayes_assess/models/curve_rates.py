@@ -196,11 +196,11 @@ def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordina
     delta = member.prediction + member.prediction_sd * tails(at["prediction"])
     kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
     roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
-    lapses, quantile = slab(at["lapse"], member.lapse_spike)
-    lapse = xp.where(lapses, member.lapse + member.lapse_sd * quantile, NEVER)
+    both = xp.stack([at["unannounced"], at["lapse"]])  # in one operation, which compiles in less time than two
+    (hides, lapses), (of_hidden, of_lapses) = slab(both, xp.stack([member.spike, member.lapse_spike])[:, None])
+    lapse = xp.where(lapses, member.lapse + member.lapse_sd * of_lapses, NEVER)
     announced = _sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
-    hides, quantile = slab(at["unannounced"], member.spike)
-    phi = xp.where(hides, xp.exp(member.unannounced + member.unannounced_sd * quantile), 0.0)
+    phi = xp.where(hides, xp.exp(member.unannounced + member.unannounced_sd * of_hidden), 0.0)
     gamma = xp.minimum(phi * announced, 0.5)
     nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
     by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa, nu, lapse
