@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from _audit_worlds import BY_GROUPS_ALONE, KIND_OF, WORLDS, World
+from _audit_worlds import BY_GROUPS_ALONE, KIND_OF, World
 
 import bayes_assess as ba
 from bayes_assess.campaigns.oracles import default_of_draws
@@ -66,7 +66,7 @@ class Case:
     @property
     def worlds(self) -> list[str]:
         """Worlds that it is asked of."""
-        kept = [world for kind in self.kinds for world in WORLDS[kind]]
+        kept = [world for kind in self.kinds for world, of_kind in KIND_OF.items() if of_kind == kind]
         return kept if self.by_groups else [world for world in kept if world not in BY_GROUPS_ALONE]
 
     def designs(self, world: World) -> list[str]:

@@ -2,8 +2,8 @@
 
 A world is a kind of pool: of two classes ("binary"), of more ("classes"), of ratings from 1 to 5 ("ratings") or of
 bounded numbers ("bounded"), of errors of numbers ("numbers"), of several labels per item ("sets"), or a ranked list
-("lists"). The first five have the columns "site" (groups), "half" and "pair" (halves of pairs); the first three two
-further systems, "new" and "old".
+("lists"). Scores of classes are made, or those of classifiers that were fitted. The first five have the columns "site"
+(groups), "half" and "pair" (halves of pairs); the first three two further systems, "new" and "old".
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from _fitted_worlds import fitted_pool
 
 import bayes_assess as ba
 
@@ -165,6 +166,11 @@ def _classes(
     return World(pool, labels, np.eye(n_classes)[labels])
 
 
+def _fitted(rng: np.random.Generator, most_classes: int) -> World:
+    pool, labels = fitted_pool(rng, most_classes)
+    return World(pool, labels, np.eye(pool.n_classes)[labels])
+
+
 def _ratings(rng: np.random.Generator, scatter: float, extreme: bool = False) -> World:
     """Ratings of 800 items by a judge that is off by 0.6, and scatters."""
     n, cuts = 800, np.array([-1.2, -0.4, 0.3, 1.1]) - (1.5 if extreme else 0)
@@ -285,7 +291,12 @@ WORLDS: dict[str, dict[str, Callable[[np.random.Generator], World]]] = {
         "sets, none applies": lambda rng: _sets(rng, 0.25, "none"),
     },
 }
-KIND_OF = {world: kind for kind, worlds in WORLDS.items() for world in worlds}
+FITTED = {
+    "binary": {"fitted, two classes": lambda rng: _fitted(rng, 2)},
+    "classes": {"fitted, more classes": lambda rng: _fitted(rng, 8)},
+}
+# In this order they are seeds: what is new comes last.
+KIND_OF = {world: kind for of_kinds in (WORLDS, FITTED) for kind, worlds in of_kinds.items() for world in worlds}
 BY_GROUPS_ALONE = ("groups of one", "uneven groups", "groups apart")  # which say nothing new without groups
 
 
@@ -298,7 +309,7 @@ def made(world: str, seed: int, scored: bool = True) -> World:
     np.False_
     """
     kind = KIND_OF[world]
-    found = WORLDS[kind][world](np.random.default_rng([seed, list(KIND_OF).index(world)]))
+    found = (WORLDS[kind] | FITTED.get(kind, {}))[world](np.random.default_rng([seed, list(KIND_OF).index(world)]))
     if scored:
         return found
     pool = found.pool

@@ -21,6 +21,7 @@ import numpy as np
 
 _TRAINED = 200, 3000  # items that classifiers are fitted to, at least and at most
 _SIZE = 800, 30_000  # of a pool
+N_KINDS = 15  # of classifiers
 _RATE = 0.008, 0.5  # of positives
 
 
@@ -38,23 +39,23 @@ def pools(n: int, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.n
 
 def fitted(number: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
     """Fit the classifier of that number to data that are made, and let it predict others."""
-    name, classifier = _classifier(number, rng)
+    name, fit = classifier(number, rng)
     data, x, y = _data(rng)
     order = rng.permutation(len(y))
     n_trained = min(_between(_TRAINED, rng), len(y) // 3)
     few = np.flatnonzero(y[order])[:6]  # a classifier sees a few positives
     order = np.concatenate([order[few], np.delete(order, few)])
     train, rest = order[:n_trained], order[n_trained:]
-    classifier.fit(x[train], y[train])
+    fit.fit(x[train], y[train])
     inputs, labels = x[rest], y[rest]
     facts = {"data": data, "classifier": name, "drift": bool(rng.random() < 0.3)}
     if facts["drift"]:
         inputs = inputs + rng.normal(0, 0.3, inputs.shape[1]) * inputs.std(0)
-    if hasattr(classifier, "predict_proba"):
-        score = classifier.predict_proba(inputs)[:, 1]
+    if hasattr(fit, "predict_proba"):
+        score = fit.predict_proba(inputs)[:, 1]
     else:
-        score = 1 / (1 + np.exp(-classifier.decision_function(inputs)))
-    predictions = classifier.predict(inputs).astype(int)
+        score = 1 / (1 + np.exp(-fit.decision_function(inputs)))
+    predictions = fit.predict(inputs).astype(int)
     facts["cut"] = bool(rng.random() < 0.25)
     if facts["cut"]:  # for another share of positives than there is
         share = min(0.6, rng.uniform(0.5, 2) * max(labels.mean(), 0.01))
@@ -64,7 +65,8 @@ def fitted(number: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     return score.astype(float), predictions, labels, facts
 
 
-def _classifier(number: int, rng: np.random.Generator) -> tuple[str, Any]:
+def classifier(number: int, rng: np.random.Generator) -> tuple[str, Any]:
+    """Make the classifier of that number, one of `N_KINDS` that take turns, and name it."""
     from sklearn import ensemble, linear_model, naive_bayes, neighbors, neural_network, svm, tree
 
     state = {"random_state": int(rng.integers(2**31))}
@@ -85,7 +87,7 @@ def _classifier(number: int, rng: np.random.Generator) -> tuple[str, Any]:
         "balanced stump": lambda: tree.DecisionTreeClassifier(max_depth=1, class_weight="balanced", **state),
         "Bernoulli Bayes": naive_bayes.BernoulliNB,
     }
-    name = list(kinds)[number % len(kinds)]
+    name = list(kinds)[number % N_KINDS]
     return name, kinds[name]()
 
 

@@ -208,7 +208,7 @@ class Study:
         return found
 
     def table(self, budgets: Sequence[int] | None = None) -> Table:
-        """Tabulate mean scores with standard errors, one row per design and budget.
+        """Tabulate mean scores with standard errors (of several campaigns), one row per design and budget.
 
         Parameters
         ----------
@@ -222,11 +222,14 @@ class Study:
             columns["labels"] += self.budgets[chosen].tolist()
             for score in self.question.scores:
                 values = scores[score][:, chosen]
-                error = values.std(0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(len(chosen))
+                several = len(values) > 1  # one campaign does not say how much others differ
+                error = values.std(0, ddof=1) / np.sqrt(len(values)) if several else np.full(len(chosen), np.nan)
                 columns.setdefault(score, []).extend(values.mean(0))
                 columns.setdefault(f"{score}_se", []).extend(error)
         unknown = [name for name, values in columns.items() if name != "design" and np.isnan(values).all()]
-        columns = {name: values for name, values in columns.items() if name.removesuffix("_se") not in unknown}
+        columns = {
+            name: values for name, values in columns.items() if {name, name.removesuffix("_se")}.isdisjoint(unknown)
+        }
         formats = {name: ".4f" for name in columns if name not in ("design", "labels")}
         return Table(columns, title=f"{self.question.name}, {plural(self._n_repeats, 'campaign')}", formats=formats)
 

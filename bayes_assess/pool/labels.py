@@ -165,7 +165,10 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         """
         given = labels if isinstance(labels, list | tuple) else None  # an array has NaN for None
         ids, labels = np.atleast_1d(values_of(ids)), np.atleast_1d(values_of(labels))
-        if ids.ndim != 1 or labels.ndim != 1 or len(ids) != len(labels):
+        for what, given_values in (("ids", ids), ("labels", labels)):
+            if given_values.ndim != 1:
+                raise LabelError(f"Pass {what} as a flat list; found an array of shape {given_values.shape}.")
+        if len(ids) != len(labels):
             raise LabelError(f"Tell one label per id; found {ids.size:,} ids and {labels.size:,} labels.")
         missing = missing_mask(labels)
         n = int(missing.sum())

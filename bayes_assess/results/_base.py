@@ -255,7 +255,8 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         lines += [of_the_prior] if of_the_prior else []
         if self.volunteered:
             told = f"{plural(self.volunteered, 'label')} {'was' if self.volunteered == 1 else 'were'} told"
-            lines.append(f"{told} without being asked for, {self.evidence._use_of_volunteered}.")
+            use = "" if self.guarantee == "exact" else f", {self.evidence._use_of_volunteered}"
+            lines.append(f"{told} without being asked for{use}.")
         if self.n_skipped:
             lines += self._about_skipped()
         return "\n".join([*lines, *self.notes])

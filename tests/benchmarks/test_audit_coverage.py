@@ -25,7 +25,7 @@ def test_every_question_and_every_measure_of_labels_has_a_case():
 
 
 def test_pools_of_a_seed_are_the_same_and_of_another_one_others():
-    for world in ("calibrated", "six classes", "fair judge", "falling", "sets, rare"):
+    for world in ("calibrated", "six classes", "fair judge", "falling", "sets, rare", "fitted, more classes"):
         one, again, other = made(world, 0), made(world, 0), made(world, 1)
         np.testing.assert_array_equal(one.labels, again.labels)
         assert one.labels.shape != other.labels.shape or (one.labels != other.labels).any()

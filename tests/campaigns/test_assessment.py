@@ -124,6 +124,10 @@ class TestTell:
     def test_lengths_that_differ_are_refused(self):
         self.refused(lambda i: i[5:8], lambda y: y[5:7], ba.LabelError, "3 ids and 2 labels")
 
+    def test_tables_in_the_place_of_lists_are_refused(self):
+        self.refused(lambda i: [i[5:7]], lambda y: y[5:7], ba.LabelError, r"ids as a flat list; .*shape \(1, 2\)")
+        self.refused(lambda i: i[5:7], lambda y: [y[5:7]], ba.LabelError, r"labels as a flat list; .*shape \(1, 2\)")
+
     def test_repeating_a_label_changes_nothing(self):
         assessment = ba.assess(POOL, ba.GroupAccuracy())
         queries = assessment.ask(6)
@@ -147,6 +151,7 @@ class TestTell:
         assessment.tell(rest.ids, LABELS[rest.ids])
         assessment.tell(assessment.pending, LABELS[assessment.pending])
         assert assessment.result().guarantee == "exact"
+        assert "20 labels were told without being asked for." in assessment.result().summary()
 
 
 class TestResume:

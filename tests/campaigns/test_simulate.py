@@ -204,6 +204,15 @@ def test_the_table_has_a_row_per_design_and_budget(short):
         short.table(budgets=[31])
 
 
+def test_one_campaign_has_no_standard_errors():
+    assert (
+        "rmse_se"
+        not in ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs=["random"], budgets=[30], repeats=1, seed=0)
+        .table()
+        .columns
+    )
+
+
 def test_the_plot_has_a_line_per_design(short):
     assert len(short.plot().lines) >= 2
 
