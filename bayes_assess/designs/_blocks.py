@@ -57,6 +57,10 @@ class SideBySide:
         whole: Any = self.posterior
         return (whole.components(rng, shape) if is_mixture(whole) else whole).update_counts(self.since)
 
+    def whole_or_parts(self, rng: np.random.Generator, n_parts: int) -> Any:
+        """Return the posterior where it has all labels, else parts of it, (n_parts, F, K, ...), or a closed form."""
+        return self.parts(rng, (n_parts,)) if self.since.any() else self.posterior
+
     def after_reserving(self, asked: Int[np.ndarray, "F K"]) -> SideBySide:
         """Return the campaigns when these items are out."""
         return replace(self, pending=self.pending + asked, remaining=self.remaining - asked)

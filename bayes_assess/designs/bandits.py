@@ -190,8 +190,8 @@ class EpsilonGreedy(ArmDesign):
 
     def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
         """Greedy or random group, each."""
-        parts = campaigns.parts(rng, (_PARTS,))
-        value = campaigns.reward(parts.mean, parts.update_at_mean(campaigns.pending), campaigns.weight)
+        known = campaigns.whole_or_parts(rng, _PARTS)
+        value = campaigns.reward(known.mean, known.update_at_mean(campaigns.pending), campaigns.weight)
         greedy = _mean_of_parts(value, campaigns.available)
         random = rng.random((n, *greedy.shape))
         explore = rng.random((n, len(greedy), 1)) < self.epsilon
@@ -239,8 +239,8 @@ class BayesUCB(ArmDesign):
         """Play the group with the greatest optimistic reward."""
         whole: Any = campaigns.posterior
         known = (whole.matched() if is_mixture(whole) else whole).update_counts(campaigns.since)
-        parts = campaigns.parts(rng, (_PARTS,)).update_at_mean(campaigns.pending)
-        values = [campaigns.reward(theta, parts, campaigns.weight) for theta in known.quantile(self._levels)]
+        believed = campaigns.whole_or_parts(rng, _PARTS).update_at_mean(campaigns.pending)
+        values = [campaigns.reward(theta, believed, campaigns.weight) for theta in known.quantile(self._levels)]
         optimistic = np.maximum(*(_mean_of_parts(value, campaigns.available) for value in values))
         return np.repeat(best_cells(rng, optimistic, campaigns.available)[None], n, axis=0)
 

@@ -1,11 +1,16 @@
 """Accuracy of every group where groups learn from each other: a regression on covariates with beta-binomial scatter.
 
 Plate ``group`` (G): theta_g ~ Beta(nu m_g, nu (1 - m_g)), logit m_g = x_g' beta, where x_g is 1, the logit of the
-group's mean score if there are scores, the logarithm of its size and the square of that if sizes of ten groups or more
-differ, and what other covariates the user names. Sizes belong here since designs look at them: a class that is
-predicted too often is less accurate, and asked about more. Plate ``covariate`` (P): beta_p ~ Normal(location_p,
-scale_p); log nu ~ Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when the *label* of item i
-agrees with its prediction (METHODS 12.5).
+group's mean score less its mean over groups if there are scores, the logarithm of its size and the square of that if
+sizes of ten groups or more differ, and what other covariates the user names. Sizes belong here since designs look at
+them: a class that is predicted too often is less accurate, and asked about more. Plate ``covariate`` (P): beta_p ~
+Normal(location_p, scale_p); log nu ~ Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when
+the *label* of item i agrees with its prediction (METHODS 12.5).
+
+The level of all groups is expected where the scores put it, the mean of their logits, by 1.4 to either side. Were it
+their slope times that mean instead, which METHODS 12.5 has, log odds of groups whose scores are near 1 would be next to
+anything, and a few dozen labels without an error would leave no room for one: the constant is chosen by a population
+of pools (METHODS 12.7; `benchmarks/study_group_prior.py`).
 
 Given (beta, nu) the posterior is BetaBernoulli's. The posterior of (beta, nu) is carried by H weighted points: a
 Gaussian around the mode of the quasi-likelihood, over a grid in log nu, is drawn from at quasi-random points, and each
@@ -50,8 +55,8 @@ from bayes_assess.models.belief import host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import counts_of, items_of
 
-# Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
-_INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
+# Without scores the intercept alone says how accurate a group is (METHODS 12.5); with them it lies around theirs.
+_INTERCEPT, _AROUND_SCORES, _SLOPE, _OTHER = (1.0, 2.0), 1.4, (1.0, 0.7), (0.0, 0.7)
 # Of a unit of the logarithm of a group's size, and at most of its standard deviation. Sizes so alike play no part, nor
 # do those of so few groups, which tell nothing of what goes with size.
 _BY_SIZE, _MOST_BY_SIZE, _SIZES_ALIKE, _FEW_GROUPS = 1.0, 0.5, 0.1, 9
@@ -182,17 +187,17 @@ class HierarchicalAccuracy(Agreements):
 
         Examples
         --------
-        >>> HierarchicalAccuracy.from_prior(mean_score=[0.6, 0.9]).covariates.round(2).tolist()
-        [[1.0, 0.4], [1.0, 2.11]]
+        >>> prior = HierarchicalAccuracy.from_prior(mean_score=[0.6, 0.9])
+        >>> prior.covariates.round(2).tolist(), prior.location.round(2).tolist()
+        ([[1.0, -0.86], [1.0, 0.86]], [1.25, 1.0])
         """
         if (mean_score is None) == (n_groups is None):
             raise PriorError("Pass either `mean_score`, or `n_groups` where there are no scores.")
-        intercept = _INTERCEPT if mean_score is None else _INTERCEPT_WITH_SCORES
-        columns, priors = [], [intercept]
+        columns, priors = [], [_INTERCEPT]
         if mean_score is not None:
-            columns.append(logits(mean_scores(mean_score)))
-            priors.append(_SLOPE)
-            n_groups = len(columns[0])
+            score = logits(mean_scores(mean_score))
+            center, level = _level(score)
+            columns, priors, n_groups = [score - center], [level, _SLOPE], len(score)
         if sizes is not None:
             log_size = np.log1p(_numbers("`sizes`", sizes, n_groups))
             spread = log_size.std()
@@ -329,6 +334,12 @@ def _numbers(what: str, values: ArrayLike, n_groups: int | None) -> Float[np.nda
     if column.dtype.kind not in "biuf" or not np.isfinite(column.astype(np.float64)).all():
         raise PriorError(f"{what} is not a finite number for every group; fill in or drop the column.")
     return column.astype(np.float64)
+
+
+def _level(score: Float[np.ndarray, " G"]) -> tuple[float, tuple[float, float]]:
+    """Return the center of the groups' scores, as logits, and the prior of the intercept there."""
+    center = float(score.mean())
+    return center, (center, _AROUND_SCORES)
 
 
 def _standardised(column: Float[np.ndarray, " G"]) -> Float[np.ndarray, " G"]:

@@ -76,7 +76,7 @@ SOON += [("uninformative", design) for design in DESIGNS]
     ],
 )
 def test_a_block_of_one_item_is_chosen_as_the_design_chooses_it(design, prior):
-    """Greedy designs average over 64 parts drawn of what learns, and may choose another of cells that all but tie."""
+    """Points of what learns are placed anew for a block, so that cells that all but tie may change places."""
     n, k = 200, len(SIZES)
     session = told(design=design, prior=prior, n=12)
     with engine.eager():
@@ -86,7 +86,7 @@ def test_a_block_of_one_item_is_chosen_as_the_design_chooses_it(design, prior):
     assert (asked.sum(1) == 1).all()
     expected = np.bincount(played, minlength=k)
     if session.design.always_plays_best and prior == "learned":
-        assert np.abs(asked.sum(0) - expected).sum() < 0.3 * n
+        assert np.abs(asked.sum(0) - expected).sum() < 0.1 * n
     else:
         assert chi_square(asked.sum(0), expected) > 1e-4
 

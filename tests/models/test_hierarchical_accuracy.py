@@ -246,6 +246,12 @@ def test_scores_that_promise_certainty_are_not_believed():
     assert prior.update(np.full(10, 10), np.full(10, 10)).quantile(0.025).max() < 0.99
 
 
+def test_groups_without_an_error_may_have_some():
+    """All labels of two groups are right: 0.988, with which 59 of the first are every other time, stays possible."""
+    posterior = HierarchicalAccuracy.from_prior(mean_score=[0.989, 0.81]).update([59, 61], [59, 61])
+    assert posterior.quantile(0.025)[0] < 0.5 ** (1 / 59)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("budget", [120, 480])
 def test_where_larger_groups_are_less_accurate_the_overall_accuracy_is_held(budget):
