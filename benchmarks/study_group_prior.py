@@ -90,10 +90,10 @@ def using(changes: list[str]) -> Iterator[None]:
     }
     if "level" in given:
         offset, share, sd = given.pop("level")
-        values[h, "_level"] = lambda score: (score.mean(), (offset + share * score.mean(), sd))
+        values[h, "_level"] = lambda score, _: (score.mean(), (offset + share * score.mean(), sd))
     if "intercept" in given:
         prior = given.pop("intercept")
-        values[h, "_level"] = lambda score: (0.0, prior)
+        values[h, "_level"] = lambda score, _: (0.0, prior)
     if "lapse" in given:
         most, expected = 1 - given.pop("lapse")[0], r.expected_accuracy
         values |= {(part, "expected_accuracy"): lambda x: most * expected(x) for part in (h, r)}

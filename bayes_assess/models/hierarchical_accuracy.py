@@ -7,10 +7,11 @@ them: a class that is predicted too often is less accurate, and asked about more
 Normal(location_p, scale_p); log nu ~ Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when
 the *label* of item i agrees with its prediction (METHODS 12.5).
 
-The level of all groups is expected where the scores put it, the mean of their logits, by 1.4 to either side. Were it
-their slope times that mean instead, which METHODS 12.5 has, log odds of groups whose scores are near 1 would be next to
-anything, and a few dozen labels without an error would leave no room for one: the constant is chosen by a population
-of pools (METHODS 12.7; `benchmarks/study_group_prior.py`).
+Systems that are very sure are less accurate than they say, and others more: the level of all groups, at the mean of
+their scores' logits, is expected half way from there to that of an accuracy of 0.88, by 1.4 to either side. Were it the
+slope times that mean, which METHODS 12.5 has, log odds of groups whose scores are near 1 would be next to anything, and
+a few dozen labels without an error would leave no room for one. The constants come from a population of pools (METHODS
+12.7; `benchmarks/study_group_prior.py`).
 
 Given (beta, nu) the posterior is BetaBernoulli's. The posterior of (beta, nu) is carried by H weighted points: a
 Gaussian around the mode of the quasi-likelihood, over a grid in log nu, is drawn from at quasi-random points, and each
@@ -34,6 +35,7 @@ from itertools import pairwise
 import numpy as np
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
@@ -55,8 +57,9 @@ from bayes_assess.models.belief import host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import counts_of, items_of
 
-# Without scores the intercept alone says how accurate a group is (METHODS 12.5); with them it lies around theirs.
-_INTERCEPT, _AROUND_SCORES, _SLOPE, _OTHER = (1.0, 2.0), 1.4, (1.0, 0.7), (0.0, 0.7)
+# Without scores the intercept alone says how accurate a group is (METHODS 12.5).
+_INTERCEPT, _SLOPE, _OTHER = (1.0, 2.0), (1.0, 0.7), (0.0, 0.7)
+_USUAL, _TRUST, _AROUND = 2.0, 0.5, 1.4  # of systems with scores: log odds of being right, and how far scores move them
 # Of a unit of the logarithm of a group's size, and at most of its standard deviation. Sizes so alike play no part, nor
 # do those of so few groups, which tell nothing of what goes with size.
 _BY_SIZE, _MOST_BY_SIZE, _SIZES_ALIKE, _FEW_GROUPS = 1.0, 0.5, 0.1, 9
@@ -165,6 +168,7 @@ class HierarchicalAccuracy(Agreements):
         n_groups: int | None = None,
         sizes: ArrayLike | None = None,
         covariates: Mapping[str, ArrayLike] | None = None,
+        around_scores: float | None = None,
     ) -> HierarchicalAccuracy:
         """Build the prior; it has no strength to choose, since that is learned.
 
@@ -178,25 +182,30 @@ class HierarchicalAccuracy(Agreements):
             Items of every group; left out, nearly alike or of fewer than ten groups, they play no part.
         covariates : mapping of str to (G,) numbers, optional
             Other knowledge of the groups; every column is standardised.
+        around_scores : float, optional
+            Standard deviation of the level of all groups around that of their scores, in log odds, of what is no
+            accuracy of a system, such as a share of positive items.
 
         Raises
         ------
         PriorError
-            If a score lies outside [0, 1], a covariate or size is not one finite number per group, or neither or both
-            of `mean_score` and `n_groups` are given.
+            If a score lies outside [0, 1], a covariate or size is not one finite number per group, `around_scores` is
+            not a positive number, or neither or both of `mean_score` and `n_groups` are given.
 
         Examples
         --------
         >>> prior = HierarchicalAccuracy.from_prior(mean_score=[0.6, 0.9])
         >>> prior.covariates.round(2).tolist(), prior.location.round(2).tolist()
-        ([[1.0, -0.86], [1.0, 0.86]], [1.25, 1.0])
+        ([[1.0, -0.86], [1.0, 0.86]], [1.63, 1.0])
         """
         if (mean_score is None) == (n_groups is None):
             raise PriorError("Pass either `mean_score`, or `n_groups` where there are no scores.")
+        if around_scores is not None and not (is_number(around_scores) and 0 < around_scores < np.inf):
+            raise PriorError(f"`around_scores` is a positive number of log odds; found {show(around_scores)}.")
         columns, priors = [], [_INTERCEPT]
         if mean_score is not None:
             score = logits(mean_scores(mean_score))
-            center, level = _level(score)
+            center, level = _level(score, around_scores)
             columns, priors, n_groups = [score - center], [level, _SLOPE], len(score)
         if sizes is not None:
             log_size = np.log1p(_numbers("`sizes`", sizes, n_groups))
@@ -336,10 +345,11 @@ def _numbers(what: str, values: ArrayLike, n_groups: int | None) -> Float[np.nda
     return column.astype(np.float64)
 
 
-def _level(score: Float[np.ndarray, " G"]) -> tuple[float, tuple[float, float]]:
+def _level(score: Float[np.ndarray, " G"], around_scores: float | None) -> tuple[float, tuple[float, float]]:
     """Return the center of the groups' scores, as logits, and the prior of the intercept there."""
     center = float(score.mean())
-    return center, (center, _AROUND_SCORES)
+    expected = _USUAL + _TRUST * (center - _USUAL)
+    return center, ((expected, _AROUND) if around_scores is None else (center, around_scores))
 
 
 def _standardised(column: Float[np.ndarray, " G"]) -> Float[np.ndarray, " G"]:

@@ -36,16 +36,17 @@ def accuracy_prior(
     strength: float | None,
     default_strength: float,
     covariates: Mapping[str, Float[np.ndarray, " K"]] | None = None,
+    around_scores: float | None = None,
 ) -> Belief:
     """Build the prior of every cell's accuracy: the one that learns, or a fixed one of [ABA] "Priors".
 
-    Fixed ones take no notice of covariates.
+    Fixed ones take no notice of covariates, nor of how far from their scores shares are that are no accuracies.
     """
     if is_learned(prior, strength):
         known = {"sizes": cells.sizes, "covariates": covariates}
         if cells.mean_score is None:
             return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells, **known)
-        return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score, **known)
+        return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score, around_scores=around_scores, **known)
     if isinstance(prior, CalibrationBins):
         prior = prior.flat()
     if is_belief(prior):

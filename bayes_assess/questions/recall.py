@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _N_OUTCOMES = 3
 _MOST_BORROWED = 2.0  # as of `GroupAccuracy`
+_AROUND_SCORES = 3.0  # log odds by which levels of rates and shares may be off what scores say, either way
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +126,11 @@ class GroupRecall(Question[AnswerT_co, AnswerT_co]):
         covariates = mean_columns(pool, self.by, self.covariates)
         expected = self._expected(pool, cells)
         of_rate, of_share = (replace(cells, mean_score=score) for score in expected)
-        rate = accuracy_prior(of_rate, prior, strength, self.default_strength, covariates)
+        rate = accuracy_prior(of_rate, prior, strength, self.default_strength, covariates, _AROUND_SCORES)
         if prior is not None and not isinstance(prior, str):  # a belief on rates, which says nothing of shares
             prior = LEARNED if is_mixture(rate) else "uninformative"
-        return true_positive_rate(rate, accuracy_prior(of_share, prior, strength, self.default_strength))
+        share = accuracy_prior(of_share, prior, strength, self.default_strength, around_scores=_AROUND_SCORES)
+        return true_positive_rate(rate, share)
 
     def _expected(self, pool: Pool, cells: Cells) -> tuple[Any, Any]:
         """Rates and shares of positive items as the scores have them, (G,) each, or None of a pool without scores."""

@@ -246,6 +246,14 @@ def test_scores_that_promise_certainty_are_not_believed():
     assert prior.update(np.full(10, 10), np.full(10, 10)).quantile(0.025).max() < 0.99
 
 
+def test_the_level_is_half_way_to_that_of_usual_systems_or_that_of_the_scores():
+    """As logits, of which a score of 1 has 4.6, and an accuracy of 0.88 has 2."""
+    sure, half = (HierarchicalAccuracy.from_prior(mean_score=np.full(4, score)).location[0] for score in (1.0, 0.5))
+    np.testing.assert_allclose([sure, half], [1 + special.logit(0.99) / 2, 1])
+    shares = HierarchicalAccuracy.from_prior(mean_score=[0.5, 0.5], around_scores=3.0)
+    assert (shares.location[0], shares.scale[0]) == (0, 3)
+
+
 def test_groups_without_an_error_may_have_some():
     """All labels of two groups are right: 0.988, with which 59 of the first are every other time, stays possible."""
     posterior = HierarchicalAccuracy.from_prior(mean_score=[0.989, 0.81]).update([59, 61], [59, 61])
@@ -291,6 +299,7 @@ def test_results_are_64_bit_and_the_setting_is_left_alone():
         ({"mean_score": [0.5, 1.5]}, "between 0 and 1; group 1 has 1.5"),
         ({"n_groups": 2, "covariates": {"age": [1.0]}}, r"'age' has shape \(1,\); pass one number for each of 2"),
         ({"n_groups": 2, "covariates": {"age": [1.0, np.nan]}}, "'age' is not a finite number for every group"),
+        ({"mean_score": [0.5, 0.6], "around_scores": 0}, "`around_scores` is a positive number of log odds; found 0"),
         ({"n_groups": 2, "sizes": [1]}, r"`sizes` has shape \(1,\); pass one number for each of 2"),
         ({"n_groups": 2, "covariates": {"age": ["a", "b"]}}, "'age' is not a finite number for every group"),
     ],
