@@ -3,15 +3,17 @@
     BAYES_ASSESS_POOLS=folder python benchmarks/study_group_prior.py [--set package] [--pools 40] [--seed 1]
         [--campaigns 2] [--minutes 15] [--rows benchmarks/results/group_prior.jsonl]
     ... --set "METHODS 12.5" --change intercept=0,2
+    ... --harsh --pools 14 --seed 7
     ... --report
 
 Pools are those of classifiers that scikit-learn fitted (`_fitted_worlds.py`, a third of two classes), by prediction and
 by ranges of an input, half of them without scores, too; those of `_confidence_pools.py` by prediction; and where the
 folder is given real ones by prediction, with confidences as they are, over- and under-confident, or of other items.
-Random labels, 1, 3, 10 and 30 of every group. A row has, for a pool and every number of labels, means over campaigns:
-how often 95 % intervals of the groups' accuracies and of the overall accuracy hold, their width, their interval score,
-and the root mean squared error of the groups. --change replaces constants of the model; --report compares sets with the
-first one of a seed on the pools that both have, with standard errors over pools.
+With --harsh they are those of eight of the audit's worlds, by both. Random labels, 1, 3, 10 and 30 of every group. A
+row has, for a pool and every number of labels, means over campaigns: how often 95 % intervals of the groups' accuracies
+and of the overall accuracy hold, their width, their interval score, and the root mean squared error of the groups.
+--change replaces constants of the model; --report compares sets with the first one of a seed on the pools that both
+have, with standard errors over pools.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from _audit_worlds import made as world_of
 from _confidence_pools import pools as made
 from _fitted_worlds import fitted_pool
 from _rows import Clock, Rows, add_row_options, read_rows
@@ -40,6 +43,10 @@ from bayes_assess.pool.cells import label_counts
 
 LOOKS, KEY, DRAWS = (1, 3, 10, 30), ("set", "seed", "pool"), 4000
 REAL = ("cifar10", "cifar10_vgg", "20news", "mnist", "cifar100", "imagenet")
+HARSH = (
+    *("saturated scores", "three, saturated scores", "overconfident", "shuffled scores", "six, shuffled scores"),
+    *("calibrated", "six classes", "groups apart"),
+)
 FIGURES = ("held", "width", "score", "overall_held", "overall_width", "overall_score", "rmse")
 
 
@@ -68,6 +75,15 @@ def pools(n: int, seed: int) -> Iterator[tuple[str, str, str, ba.Pool, np.ndarra
             confidence = changed(data["scores"], how)[np.arange(len(predictions)), predictions]
             pool = ba.Pool(predictions=predictions, confidence=confidence, classes=classes)
             yield f"{name}, {how}", f"real, {how}", "prediction", pool, data["labels"]
+
+
+def harsh_pools(n: int, seed: int) -> Iterator[tuple[str, str, str, ba.Pool, np.ndarray]]:
+    """Yield the same of the audit's worlds, whose scores say nothing, or too much, as often as what is true."""
+    for world in HARSH:
+        for k in range(n):
+            pool, labels, _ = world_of(world, 1000 * seed + k)
+            for by in ("prediction", "site"):
+                yield f"{world} {k} by {by}", world, by, pool, labels
 
 
 @contextmanager
@@ -178,6 +194,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--pools", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--campaigns", type=int, default=2)
+    parser.add_argument("--harsh", action="store_true", help="pools of eight of the audit's worlds, so many of each")
     parser.add_argument("--by-kind", action="store_true", help="a part of the report for every kind of pools")
     options = parser.parse_args(arguments)
     if options.report:
@@ -185,7 +202,8 @@ def main(arguments: list[str] | None = None) -> None:
         return
     rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
     with using(options.change), engine.eager():
-        for name, kind, by, pool, labels in pools(options.pools, options.seed):
+        population = harsh_pools if options.harsh else pools
+        for name, kind, by, pool, labels in population(options.pools, options.seed):
             row = {"set": options.set, "seed": options.seed, "pool": name}
             if row in rows:
                 continue
