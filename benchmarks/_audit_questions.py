@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from _audit_worlds import BY_GROUPS_ALONE, KIND_OF, World
+from _audit_worlds import BY_GROUPS_ALONE, KIND_OF, OF_FITS, World
 
 import bayes_assess as ba
 from bayes_assess.campaigns.oracles import default_of_draws
@@ -49,6 +49,8 @@ class Case:
         In the second case both err, and the answer is the one that counts on it.
     alone : bool
         Whether it is asked with the default design alone: another case has the others.
+    of_pairs : bool
+        Whether it is about pairs, of which the worlds of fitted classifiers may have a half too many.
     rotates : bool
         Whether its default design, too, is asked of a few of the worlds, since a case like it is asked of all.
     """
@@ -61,12 +63,15 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     labels: str = "one"
     alone: bool = False
+    of_pairs: bool = False
     rotates: bool = False
 
     @property
     def worlds(self) -> list[str]:
         """Worlds that it is asked of."""
         kept = [world for kind in self.kinds for world, of_kind in KIND_OF.items() if of_kind == kind]
+        if self.of_pairs:
+            kept = [world for world in kept if world not in OF_FITS]
         return kept if self.by_groups else [world for world in kept if world not in BY_GROUPS_ALONE]
 
     def designs(self, world: World) -> list[str]:
@@ -166,12 +171,14 @@ _OF_MEASURES = [
         "Compare",
         lambda w: ba.Compare("a", "b", by="half", measure="rate", pair="pair"),
         ("binary",),
+        of_pairs=True,
     ),
     Case(
         "compare means of pairs",
         "Compare",
         lambda w: ba.Compare("a", "b", by="half", measure="mean", pair="pair", rope=0.2),
         ("ratings",),
+        of_pairs=True,
     ),
     Case(
         "compare all rates",

@@ -297,6 +297,7 @@ FITTED = {
 }
 # In this order they are seeds: what is new comes last.
 KIND_OF = {world: kind for of_kinds in (WORLDS, FITTED) for kind, worlds in of_kinds.items() for world in worlds}
+OF_FITS = tuple(world for worlds in FITTED.values() for world in worlds)
 BY_GROUPS_ALONE = ("groups of one", "uneven groups", "groups apart")  # which say nothing new without groups
 
 
