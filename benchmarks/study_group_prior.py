@@ -213,8 +213,8 @@ def main(arguments: list[str] | None = None) -> None:
             begin, rng = time.process_time(), np.random.default_rng([29, pool.n_items])
             orders = (rng.permutation(pool.n_items) for _ in range(options.campaigns))
             means = np.mean([campaign(by, pool, labels, order) for order in orders], axis=0)  # (looks, figures)
-            figures = {name: means[:, k].round(6).tolist() for k, name in enumerate(FIGURES)}
-            rows.add(row | {"kind": kind, **figures, "seconds": round(time.process_time() - begin, 3)})
+            figures = {name: means[:, k].round(4).tolist() for k, name in enumerate(FIGURES)}
+            rows.add(row | {"kind": kind, **figures, "seconds": round(time.process_time() - begin, 2)})
 
 
 if __name__ == "__main__":
