@@ -3,7 +3,8 @@
 A world is a kind of pool: of two classes ("binary"), of more ("classes"), of ratings from 1 to 5 ("ratings") or of
 bounded numbers ("bounded"), of errors of numbers ("numbers"), of several labels per item ("sets"), or a ranked list
 ("lists"). Scores of classes are made, or those of classifiers that were fitted. The first five have the columns "site"
-(groups), "half" and "pair" (halves of pairs); the first three two further systems, "new" and "old".
+(groups), "half" and "pair" (halves of pairs); the first three two further systems, "new" and "old". Where
+BAYES_ASSESS_POOLS names a folder of real predictions, samples of these are worlds, too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from _fitted_worlds import fitted_pool
+from _real_worlds import FOLDER, real_pool
 
 import bayes_assess as ba
 
@@ -171,6 +173,11 @@ def _fitted(rng: np.random.Generator, most_classes: int) -> World:
     return World(pool, labels, np.eye(pool.n_classes)[labels])
 
 
+def _real(rng: np.random.Generator, two_classes: bool) -> World:
+    pool, labels = real_pool(rng, two_classes, str(FOLDER))
+    return World(pool, labels, np.eye(pool.n_classes)[labels])
+
+
 def _ratings(rng: np.random.Generator, scatter: float, extreme: bool = False) -> World:
     """Ratings of 800 items by a judge that is off by 0.6, and scatters."""
     n, cuts = 800, np.array([-1.2, -0.4, 0.3, 1.1]) - (1.5 if extreme else 0)
@@ -295,9 +302,14 @@ FITTED = {
     "binary": {"fitted, two classes": lambda rng: _fitted(rng, 2)},
     "classes": {"fitted, more classes": lambda rng: _fitted(rng, 8)},
 }
+REAL = {
+    "binary": {"real, two classes": lambda rng: _real(rng, two_classes=True)},
+    "classes": {"real, more classes": lambda rng: _real(rng, two_classes=False)},
+}
+ALL = (WORLDS, FITTED, *([REAL] if FOLDER else []))
 # In this order they are seeds: what is new comes last.
-KIND_OF = {world: kind for of_kinds in (WORLDS, FITTED) for kind, worlds in of_kinds.items() for world in worlds}
-OF_FITS = tuple(world for worlds in FITTED.values() for world in worlds)
+KIND_OF = {world: kind for of_kinds in ALL for kind, worlds in of_kinds.items() for world in worlds}
+OF_FITS = tuple(world for of_kinds in ALL[1:] for worlds in of_kinds.values() for world in worlds)
 BY_GROUPS_ALONE = ("groups of one", "uneven groups", "groups apart")  # which say nothing new without groups
 
 
@@ -309,8 +321,8 @@ def made(world: str, seed: int, scored: bool = True) -> World:
     >>> made("no positives", 0).labels.any()
     np.False_
     """
-    kind = KIND_OF[world]
-    found = (WORLDS[kind] | FITTED.get(kind, {}))[world](np.random.default_rng([seed, list(KIND_OF).index(world)]))
+    make = next(worlds[world] for of_kinds in ALL for worlds in of_kinds.values() if world in worlds)
+    found = make(np.random.default_rng([seed, list(KIND_OF).index(world)]))
     if scored:
         return found
     pool = found.pool

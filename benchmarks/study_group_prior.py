@@ -4,6 +4,7 @@
         [--campaigns 2] [--minutes 15] [--rows benchmarks/results/group_prior.jsonl]
     ... --set "METHODS 12.5" --change intercept=0,2
     ... --harsh --pools 14 --seed 7
+    ... --recalls --pools 60 [--harsh] [--set "half way" --change level=1,0.5,1.4]
     ... --report
 
 Pools are those of classifiers that scikit-learn fitted (`_fitted_worlds.py`, a third of two classes), by prediction and
@@ -12,6 +13,7 @@ folder is given real ones by prediction, with confidences as they are, over- and
 With --harsh they are those of eight of the audit's worlds, by both. Random labels, 1, 3, 10 and 30 of every group. A
 row has, for a pool and every number of labels, means over campaigns: how often 95 % intervals of the groups' accuracies
 and of the overall accuracy hold, their width, their interval score, and the root mean squared error of the groups.
+With --recalls recalls of the last class by site are asked for in their place, on the pools that have sites.
 --change replaces constants of the model; --report compares sets with the first one of a seed on the pools that both
 have, with standard errors over pools.
 """
@@ -39,7 +41,7 @@ import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.models import _mean_scores, hierarchical_accuracy
 from bayes_assess.models._numerics import regression_points
-from bayes_assess.pool.cells import label_counts
+from bayes_assess.models.true_positive_rate import NEGATIVE
 
 LOOKS, KEY, DRAWS = (1, 3, 10, 30), ("set", "seed", "pool"), 4000
 REAL = ("cifar10", "cifar10_vgg", "20news", "mnist", "cifar100", "imagenet")
@@ -121,15 +123,16 @@ def using(changes: list[str]) -> Iterator[None]:
         yield
 
 
-def campaign(by: str, pool: ba.Pool, labels: np.ndarray, order: np.ndarray) -> list[list[float]]:
+def campaign(
+    question: ba.GroupAccuracy | ba.GroupRecall, pool: ba.Pool, labels: np.ndarray, order: np.ndarray
+) -> list[list[float]]:
     """Label items of every group in this order; return a list of figures for every look."""
-    question = ba.GroupAccuracy(by=by)
     cells = question.setting(pool, 0).cells
     prior = question.prior(pool, cells, None, None)
-    right = (labels == pool.predictions).astype(int)
-    full = label_counts(cells, right, 2)
-    kept = cells.sizes > 0
-    truth, share = full[:, 1] / np.maximum(full.sum(1), 1), cells.sizes / cells.n_items
+    n_outcomes = question.setting(pool, 0).n_outcomes
+    full = question.full_counts(pool, cells, labels, n_outcomes)
+    truth, overall_truth, kept = exact(question, full)
+    outcome = question.outcomes(pool, order, labels[order])
     cell, found = cells.source.cells_of(order), []
     place = np.zeros(len(order), np.int64)  # of an item among those of its cell
     by_cell = np.argsort(cell, kind="stable")
@@ -138,15 +141,29 @@ def campaign(by: str, pool: ba.Pool, labels: np.ndarray, order: np.ndarray) -> l
     for look in LOOKS:
         seen = np.zeros_like(full)
         told = place < look
-        np.add.at(seen, (cell[told], right[order[told]]), 1)
+        np.add.at(seen, (cell[told], outcome[told]), 1)
         ends = question.interval(cells, prior, seen, LEVEL)
         estimate = question.estimate(cells, prior, seen)
         unknown = kept & (seen.sum(1) < cells.sizes)
-        overall = np.quantile(question.draws(cells, prior, seen, 0, DRAWS) @ share, [0.025, 0.975])
+        overall = np.quantile(overall_draws(question, cells, prior, seen), [0.025, 0.975])
         groups = [float(figure[unknown].mean()) for figure in scored(ends[:, 0], ends[:, 1], truth)]
-        whole = [float(figure) for figure in scored(*overall, np.asarray(truth @ share))]
+        whole = [float(figure) for figure in scored(*overall, np.asarray(overall_truth))]
         found.append([*groups, *whole, float(np.sqrt(np.mean((estimate - truth)[kept] ** 2)))])
     return found
+
+
+def exact(question: ba.GroupAccuracy | ba.GroupRecall, full: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Compute what is asked of groups and of all, and which groups have it, from the counts of all outcomes (G, O)."""
+    met = full[:, :NEGATIVE] if isinstance(question, ba.GroupRecall) else full
+    rate = met[:, 1] / np.maximum(met.sum(1), 1)
+    return rate, met[:, 1].sum() / max(met.sum(), 1), met.sum(1) > 0
+
+
+def overall_draws(question: ba.GroupAccuracy | ba.GroupRecall, cells: Any, prior: Any, seen: np.ndarray) -> np.ndarray:
+    """Draw the accuracy or the recall of all groups, (DRAWS,)."""
+    if isinstance(question, ba.GroupRecall):
+        return question.overall(cells, prior, seen, 0, DRAWS)[1]
+    return question.draws(cells, prior, seen, 0, DRAWS) @ (cells.sizes / cells.n_items)
 
 
 def report(rows: list[dict[str, Any]], by_kind: bool) -> str:
@@ -195,6 +212,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--campaigns", type=int, default=2)
     parser.add_argument("--harsh", action="store_true", help="pools of eight of the audit's worlds, so many of each")
+    parser.add_argument("--recalls", action="store_true", help="recalls by site in the place of accuracies")
     parser.add_argument("--by-kind", action="store_true", help="a part of the report for every kind of pools")
     options = parser.parse_args(arguments)
     if options.report:
@@ -204,15 +222,18 @@ def main(arguments: list[str] | None = None) -> None:
     with using(options.change), engine.eager():
         population = harsh_pools if options.harsh else pools
         for name, kind, by, pool, labels in population(options.pools, options.seed):
-            row = {"set": options.set, "seed": options.seed, "pool": name}
+            row = {"set": options.set, "seed": options.seed, "pool": f"recall, {name}" if options.recalls else name}
             if row in rows:
                 continue
             if clock.over:
                 print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
                 return
+            if options.recalls and (by != "site" or not (labels == pool.n_classes - 1).any()):
+                continue
+            question = ba.GroupRecall(by, positive=pool.n_classes - 1) if options.recalls else ba.GroupAccuracy(by=by)
             begin, rng = time.process_time(), np.random.default_rng([29, pool.n_items])
             orders = (rng.permutation(pool.n_items) for _ in range(options.campaigns))
-            means = np.mean([campaign(by, pool, labels, order) for order in orders], axis=0)  # (looks, figures)
+            means = np.mean([campaign(question, pool, labels, order) for order in orders], axis=0)  # (looks, figures)
             figures = {name: means[:, k].round(4).tolist() for k, name in enumerate(FIGURES)}
             rows.add(row | {"kind": kind, **figures, "seconds": round(time.process_time() - begin, 2)})
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from _fitted_worlds import fitted_pool
-from study_group_prior import FIGURES, LOOKS, campaign, main, report, using
+from _rows import read_rows
+from study_group_prior import FIGURES, LOOKS, campaign, exact, main, report, using
 
+import bayes_assess as ba
 from bayes_assess.models import HierarchicalAccuracy
 
 POOL, LABELS = fitted_pool(np.random.default_rng(3), 2)
@@ -28,13 +30,31 @@ def test_constants_are_replaced_for_a_while():
         pass
 
 
-def test_a_campaign_has_figures_of_every_look():
+@pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.GroupRecall("site")])
+def test_a_campaign_has_figures_of_every_look(question):
     rng = np.random.default_rng(0)
-    found = np.array(campaign("prediction", POOL, LABELS, rng.permutation(POOL.n_items)))
+    found = np.array(campaign(question, POOL, LABELS, rng.permutation(POOL.n_items)))
     assert found.shape == (len(LOOKS), len(FIGURES))
-    width = found[:, FIGURES.index("width")]
-    assert width[-1] < width[0]
-    assert (found[:, FIGURES.index("score")] >= width).all()
+    held, width, score = (found[:, FIGURES.index(name)] for name in ("held", "width", "score"))
+    assert width[-1] < width[0] or isinstance(question, ba.GroupRecall)  # few labels are positive
+    assert (score >= width).all()
+    np.testing.assert_array_equal(score == width, held == 1)
+
+
+@pytest.mark.parametrize("question", [ba.GroupAccuracy("site"), ba.GroupRecall("site")])
+def test_what_is_exact_is_what_the_question_has_at_full_labels(question):
+    cells = question.setting(POOL, 0).cells
+    full = question.full_counts(POOL, cells, LABELS, question.setting(POOL, 0).n_outcomes)
+    of_groups, of_all, kept = exact(question, full)
+    np.testing.assert_allclose(of_groups[kept], question.truth_of_counts(cells, full)[kept])
+    assert of_all == ba.Metric("recall" if isinstance(question, ba.GroupRecall) else "accuracy").truth(POOL, LABELS)
+
+
+def test_recalls_are_asked_of_pools_with_sites_and_a_positive_item(tmp_path):
+    rows = str(tmp_path / "rows.jsonl")
+    main(["--rows", rows, "--pools", "2", "--campaigns", "1", "--recalls"])
+    found = [row["pool"] for row in read_rows(rows)]
+    assert found == [f"recall, fitted-1-{k} by site" for k in (0, 1)] + ["recall, fitted-1-1 by site, no scores"]
 
 
 def test_sets_are_compared_on_the_pools_that_both_have(tmp_path, capsys):
