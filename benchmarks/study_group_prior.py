@@ -42,6 +42,7 @@ from bayes_assess._tools import engine
 from bayes_assess.models import _mean_scores, hierarchical_accuracy
 from bayes_assess.models._numerics import regression_points
 from bayes_assess.models.true_positive_rate import NEGATIVE
+from bayes_assess.questions import recall
 
 LOOKS, KEY, DRAWS = (1, 3, 10, 30), ("set", "seed", "pool"), 4000
 REAL = ("cifar10", "cifar10_vgg", "20news", "mnist", "cifar100", "imagenet")
@@ -94,7 +95,8 @@ def using(changes: list[str]) -> Iterator[None]:
 
     With scores level=OFFSET,SHARE,SD puts the level of all groups at the offset plus a share of the scores', and
     intercept=MEAN,SD is the prior of METHODS 12.5, where covariates are scores as they are. With lapse=0.01 no
-    accuracy is expected to be greater than 0.99.
+    accuracy is expected to be greater than 0.99. With around=RATES,SHARES levels of rates and of shares of positive
+    items are those of scores, by so much to either side; by 0 they are as those of accuracies.
     """
     given = {name: tuple(map(float, told.split(","))) for name, told in (change.split("=") for change in changes)}
     h, r = hierarchical_accuracy, regression_points
@@ -115,6 +117,9 @@ def using(changes: list[str]) -> Iterator[None]:
     if "lapse" in given:
         most, expected = 1 - given.pop("lapse")[0], r.expected_accuracy
         values |= {(part, "expected_accuracy"): lambda x: most * expected(x) for part in (h, r)}
+    if "around" in given:
+        rates, shares = (value or None for value in given.pop("around"))
+        values |= {(recall, "_AROUND_RATES"): rates, (recall, "_AROUND_SHARES"): shares}
     if given:
         raise SystemExit(f"There is no constant {', '.join(given)} to change.")
     with ExitStack() as stack:

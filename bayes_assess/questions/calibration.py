@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,6 +34,7 @@ _DRAWS = 1_000  # that ends of intervals are taken from
 _PLAN_DRAWS = 400  # in a plan
 _DRAWN_AT_ONCE = 20_000_000  # numbers
 _MOST_APART = 20  # groups, up to which each is learned by itself, too: that takes a fit for every group
+_OfBins = Callable[[Cells, np.ndarray], np.ndarray]  # what values of bins, (..., K), come to in groups, (..., G)
 _Drawn = Callable[[Any], Float[np.ndarray, "S N K"]]  # draws of the accuracies of all bins, from a belief on them
 
 
@@ -88,7 +89,15 @@ class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
 
     def error_of(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Compute ECE_g = sum_b p_gb |accuracy_gb - s_gb| of every group ([ABA] "Calibration")."""
-        return (self.shares(cells) * by_group(cells, np.abs(accuracy - cells.mean_score))).sum(-1)
+        return self.added(cells, np.abs(accuracy - cells.mean_score))
+
+    def greatest(self, cells: Cells, gap: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
+        """Return the greatest value of the bins with items of every group."""
+        return np.where(by_group(cells, cells.sizes) > 0, by_group(cells, gap), 0.0).max(-1)
+
+    def added(self, cells: Cells, gap: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
+        """Add up values of the bins of every group, by their shares."""
+        return (self.shares(cells) * by_group(cells, gap)).sum(-1)
 
     def accuracy(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean accuracy of every bin."""
@@ -107,7 +116,7 @@ class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
         score = cells.mean_score
         assert score is not None  # `cells` has refused pools without confidence
         gap = mean_absolute_gap(self.posterior(cells, prior, counts), counts, pool_size(self, cells), score)
-        return self._answer((self.shares(cells) * by_group(cells, gap)).sum(-1))
+        return self._answer(self.added(cells, gap))
 
     def accuracy_draws(self, cells: Cells, prior: Belief, counts, seed: int, n: int) -> Iterator[np.ndarray]:
         """Draw the accuracies of all bins, some draws at a time, (S, ..., K)."""
@@ -132,7 +141,7 @@ class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
 
     def group_accuracy(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
-        return (self.shares(cells) * by_group(cells, accuracy)).sum(-1)
+        return self.added(cells, accuracy)
 
     def group_accuracy_interval(
         self,
@@ -211,24 +220,46 @@ class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
             Posterior draws of the mean.
         """
         share = by_group(cells, cells.sizes).sum(-1) / cells.n_items
+        return _widened_by((one @ share for one in self._told_draws(cells, prior, counts)), draws, level)
+
+    def maximum_interval(
+        self,
+        cells: Cells,
+        prior: Belief,
+        counts: Int[np.ndarray, "K 2"],
+        level: float,
+        draws: Float[np.ndarray, "S G"],
+    ) -> Float[np.ndarray, "G 2"]:
+        """Compute intervals of every group's greatest calibration error of a bin.
+
+        They are as wide as those of the expected one, than which it is never smaller: see `interval`.
+
+        Parameters
+        ----------
+        draws : (S, G)
+            Posterior draws of the greatest error.
+        """
+        return _widened_by(self._told_draws(cells, prior, counts, self.greatest), draws, level)
+
+    def _told_draws(
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "K 2"], of_bins: _OfBins | None = None
+    ) -> Iterator[Float[np.ndarray, "S G"]]:
+        """Draw errors after these labels, three ways."""
         flat = counts[None]
-        found = self._error_draws(cells, self.posterior(cells, prior, flat), partial(self._drawn, cells, flat, 0))
-        errors, least, most = (one[:, 0] @ share for one in found)
-        low, high = _ends_of_three(errors, least, most, level)
-        ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-        return np.array([min(low, ends[0]), max(high, ends[1])])
+        drawn = partial(self._drawn, cells, flat, 0)
+        return (one[:, 0] for one in self._error_draws(cells, self.posterior(cells, prior, flat), drawn, of_bins))
 
     def _error_draws(
-        self, cells: Cells, posterior: Belief, drawn: _Drawn
+        self, cells: Cells, posterior: Belief, drawn: _Drawn, of_bins: _OfBins | None = None
     ) -> tuple[Float[np.ndarray, "S N G"], Float[np.ndarray, "S N G"], Float[np.ndarray, "S N G"]]:
         """Draw calibration errors: as they are, with gaps in the direction of their means, and of no calibration."""
-        accuracy = drawn(posterior)
-        errors = self.error_of(cells, accuracy)
-        gap = accuracy - np.asarray(cells.mean_score)
-        one_way = (self.shares(cells) * by_group(cells, np.sign(gap.mean(0)) * gap)).sum(-1)
+        of_bins, score = of_bins or self.added, np.asarray(cells.mean_score)
+        gap = drawn(posterior) - score
+        errors = of_bins(cells, np.abs(gap))
+        one_way = of_bins(cells, np.sign(gap.mean(0)) * gap)
         most = errors
         if isinstance(posterior, AlikeOrApart | HierarchicalCalibration | SeparateCurves):
-            most = self.error_of(cells, drawn(posterior.uncalibrated()))
+            most = of_bins(cells, np.abs(drawn(posterior.uncalibrated()) - score))
         return errors, np.maximum(one_way, 0.0), most
 
     def _drawn(self, cells: Cells, counts, seed: int, belief: Belief) -> Float[np.ndarray, "S N K"]:
@@ -386,6 +417,16 @@ def _ends_of_three(
     low, high = np.quantile(errors, tails, axis=0)
     low = np.minimum(low, np.quantile(least, tails[0], axis=0))
     return np.stack([low, np.maximum(high, np.quantile(most, tails[1], axis=0))], axis=-1)
+
+
+def _widened_by(
+    three: Iterable[Float[np.ndarray, "S ..."]], draws: Float[np.ndarray, "S ..."], level: float
+) -> Float[np.ndarray, "... 2"]:
+    """Compute the ends of draws, or those of errors drawn three ways where they are further out."""
+    errors, least, most = three
+    ends = _ends_of_three(errors, least, most, level)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.stack([np.minimum(low, ends[..., 0]), np.maximum(high, ends[..., 1])], axis=-1)
 
 
 def by_group(cells: Cells, values: np.ndarray) -> np.ndarray:

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 _N_OUTCOMES = 3
 _MOST_BORROWED = 2.0  # as of `GroupAccuracy`
-_AROUND_SCORES = 3.0  # log odds by which levels of rates and shares may be off what scores say, either way
+# Log odds by which levels may be off what scores say, either way; of None they are as those of accuracies, half way to
+# the usual.
+_AROUND_RATES, _AROUND_SHARES = 3.0, 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +128,10 @@ class GroupRecall(Question[AnswerT_co, AnswerT_co]):
         covariates = mean_columns(pool, self.by, self.covariates)
         expected = self._expected(pool, cells)
         of_rate, of_share = (replace(cells, mean_score=score) for score in expected)
-        rate = accuracy_prior(of_rate, prior, strength, self.default_strength, covariates, _AROUND_SCORES)
+        rate = accuracy_prior(of_rate, prior, strength, self.default_strength, covariates, _AROUND_RATES)
         if prior is not None and not isinstance(prior, str):  # a belief on rates, which says nothing of shares
             prior = LEARNED if is_mixture(rate) else "uninformative"
-        share = accuracy_prior(of_share, prior, strength, self.default_strength, around_scores=_AROUND_SCORES)
+        share = accuracy_prior(of_share, prior, strength, self.default_strength, around_scores=_AROUND_SHARES)
         return true_positive_rate(rate, share)
 
     def _expected(self, pool: Pool, cells: Cells) -> tuple[Any, Any]:

@@ -70,6 +70,32 @@ def test_the_maximum_error_and_the_side_of_the_gap_are_those_of_draws(result):
     assert (np.abs(below - result.probability_overconfident[0]) <= 5 * error + 1e-9).all()
 
 
+def test_of_one_bin_the_greatest_error_is_the_expected_one():
+    rng = np.random.default_rng(0)
+    pool = ba.Pool(predictions=[1] * 500, confidence=rng.uniform(0.85, 0.99, 500), classes=[0, 1])
+    a = ba.assess(pool, ba.Calibration(5))
+    a.tell(range(30), [1] * 27 + [0] * 3)
+    result = a.result()
+    assert result.maximum_error[0] == pytest.approx(float(result.estimate), abs=0.003)  # from draws
+    np.testing.assert_allclose(result.maximum_error_interval[0], result.interval, atol=1e-12)
+
+
+@pytest.mark.parametrize("by", [None, "site"])
+@pytest.mark.parametrize("prior", ["learned", "uninformative"])
+def test_the_greatest_error_is_nowhere_below_the_expected_one(by, prior):
+    rng = np.random.default_rng(1)
+    confidence = rng.uniform(0.5, 1, 300)
+    sites = rng.integers(0, 3, 300)
+    pool = ba.Pool(predictions=[1] * 300, confidence=confidence, classes=[0, 1], groups={"site": sites})
+    for n in (3, 30, 150, 300):
+        a = ba.assess(pool, ba.Calibration(4, by=by), prior=prior)
+        a.tell(range(n), (rng.random(n) < confidence[:n] ** 3).astype(int))
+        result = a.result()
+        expected = np.asarray(result.interval).reshape(-1, 2)
+        assert (result.maximum_error_interval >= expected - 1e-9).all()
+        assert (result.maximum_error >= np.ravel(result.estimate) - 0.01).all()
+
+
 def test_the_population_posterior_is_that_of_the_model():
     found = told(ba.Calibration(5, target="population"))
     law, exact = found.posterior, 0.0

@@ -108,8 +108,10 @@ class CalibrationErrors(GroupSection):
 
     @cached_property
     def maximum_error_interval(self) -> Float[np.ndarray, "G 2"]:
-        """Equal-tailed credible interval of the maximum calibration error, (G, 2)."""
-        return self.evidence.ends_of(self._drawn.maximum, self.maximum_error)
+        """Credible interval of the maximum calibration error, (G, 2), as wide as that of the expected one."""
+        known = self.evidence
+        given = (known.cells, known.learner, known.counts, known.level, self._drawn.maximum)
+        return extended(self.question.maximum_interval(*given), self.maximum_error)
 
     @cached_property
     def group_accuracy(self) -> Float[np.ndarray, " G"]:
@@ -250,7 +252,7 @@ class CalibrationErrors(GroupSection):
         for block in question.accuracy_draws(cells, known.learner, known.counts, known.seed, known.n_draws):
             gap = by_group(cells, block - cells.mean_score)
             error.append(question.error_of(cells, block))
-            maximum.append(np.where(filled, np.abs(gap), 0.0).max(-1))
+            maximum.append(question.greatest(cells, np.abs(block - cells.mean_score)))
             accuracy.append(question.group_accuracy(cells, block))
             below += np.where(filled, gap < 0, 0.0).sum(0)
             n_draws += len(block)
