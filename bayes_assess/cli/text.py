@@ -29,7 +29,7 @@ from bayes_assess.questions import (
     Question,
     TwoSystems,
 )
-from bayes_assess.results import CurveResult
+from bayes_assess.results import CurveResult, RankedAnswer
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.labelling_error import LabellingError
@@ -249,6 +249,15 @@ def threshold(result: Result | PrecisionCurveResult, wanted: dict[str, float]) -
 @threshold.register
 def _(result: CurveResult, wanted: dict[str, float]) -> str:
     return result.said_of_threshold(**wanted) if wanted else f"F1 is greatest here: {result.best()}"
+
+
+@threshold.register
+def _(result: RankedAnswer, wanted: dict[str, float]) -> str:
+    if "precision" not in wanted:
+        raise QuestionError("A ranked list is cut for a precision: --threshold-for precision=0.9.")
+    goal = f"a precision of {wanted['precision']:g} or more"
+    rank = result.cut(wanted["precision"])
+    return f"Cut at rank {rank:,} for {goal}, by the band." if rank else f"By the band no rank has {goal}."
 
 
 def labels_to(study: Study) -> str:
