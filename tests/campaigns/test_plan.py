@@ -140,7 +140,10 @@ def test_labels_needed_lie_between_the_looks_around_the_goal(path, wished, steps
 @pytest.mark.parametrize(
     ("question", "arguments", "said"),
     [
-        (ba.LeastAccurate(), {"width": 0.1}, "has no interval; plan GroupAccuracy"),
+        (ba.LeastAccurate(), {"width": 0.1}, "has no interval; plan GroupAccuracy, in a campaign of its own"),
+        (ba.HighestRecall(np.arange(40) % 2), {"width": 0.1}, "has no interval; plan GroupRecall, in"),
+        (ba.MostCostly([[0, 1], [1, 0]]), {"width": 0.1}, "has no interval; plan ConfusionMatrix, in"),
+        (ba.LeastCalibrated(), {"width": 0.1}, "has no interval; plan Calibration, in"),
         (ba.GroupAccuracy(), {}, "needs the width"),
         (ba.GroupAccuracy(), {"probability": 0.9}, "gives no verdict"),
         (ba.GroupAccuracy(), {"width": 0.1, "of": "mean"}, "found 'mean'"),
