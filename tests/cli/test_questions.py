@@ -397,7 +397,12 @@ def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
     truth = dict(zip(ANSWERS["id"], np.where(GOOD, "good", "bad").tolist(), strict=True))
     assert "one half has no label" in refused("tell", run, sheet(run, ids[:3], [truth[name] for name in ids[:3]]))
     assert "Took 6 labels." in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    assert "Took 0 labels (1 known before)." in done("tell", run, sheet(run, ids[1:2], [truth[ids[1]]]))
     assert "6 of 24 items labelled" in done("status", run)
+    others = [name for name in ANSWERS["id"] if name not in ids]
+    assert "Set 2 items aside.\n" in done("skip", run, others[0])
+    assert "Set 0 items aside (2 aside before)." in done("skip", run, others[0])
+    done("release", run, "--skipped")
     done("ask", run, "-n", 18, "-o", tmp_path / "others.csv")
     ids = [row["id"] for row in read_csv(tmp_path / "others.csv")]
     unsure = [*(truth[name] for name in ids[:3]), "?"]
