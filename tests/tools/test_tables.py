@@ -161,6 +161,10 @@ def test_wide_letters_and_line_breaks_keep_the_columns_straight():
 
 def test_a_long_cell_is_cut():
     assert "x" * 37 + "..." in repr(Table({"text": ["x" * 500]}))
+    alike = ["a name that begins like the other one, and ends in " + end for end in "12"]
+    text = repr(Table({"text": alike}))
+    assert "a name that begins... one, and ends in 1\na name that begins... one, and ends in 2" in text
+    assert "猫" * 18 + "..." in repr(Table({"text": ["猫" * 40]}))  # of two columns each
 
 
 def test_empty_tables_say_so():
