@@ -63,8 +63,7 @@ def status(
     from bayes_assess.cli import files, tables, text
     from bayes_assess.cli.parse import parse_goal
 
-    for output in (csv, plot):
-        files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
+    files.check_table_and_figure(csv, plot, force, files.inputs_of(run, pool))
     wanted = None if threshold_for is None else parse_goal(threshold_for)
     assessment, result = _answered(run, level, pool, asked)
     threshold = None if wanted is None else text.threshold(result, wanted)
@@ -162,8 +161,7 @@ def plan(
     """
     from bayes_assess.cli import files, text
 
-    for output in (csv, plot):
-        files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
+    files.check_table_and_figure(csv, plot, force, files.inputs_of(run, pool))
     with let_go(files.reopen(run, pool)) as assessment, progress("Planning"):
         found = assessment.plan(width, probability=probability, of=of.value, level=0.95 if level is None else level)
     if json:

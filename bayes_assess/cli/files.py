@@ -340,6 +340,21 @@ def refuse_to_overwrite(path: Path | None, force: bool, inputs: Sequence[Path] =
         need_openpyxl()
 
 
+def check_table_and_figure(csv: Path | None, plot: Path | None, force: bool, inputs: Sequence[Path]) -> None:
+    """Raise OutputError if a table or a figure of a result cannot be written there, before anything is done."""
+    for output in (csv, plot):
+        refuse_to_overwrite(output, force, inputs)
+    if plot is None:
+        return
+    if csv is not None and csv.resolve() == plot.resolve():
+        raise OutputError(f"Table and figure cannot both be {plot}; choose another name for one of them.")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    if plot.suffix and plot.suffix[1:].lower() not in known:
+        raise OutputError(f"Cannot write the figure {plot}: its suffix should be one of .{', .'.join(sorted(known))}.")
+
+
 def _remains(path: Path) -> list[Path]:
     """Return the files that SQLite keeps beside a journal."""
     return [path.resolve().with_name(path.name + suffix) for suffix in ("-journal", "-wal", "-shm")]
