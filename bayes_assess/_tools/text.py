@@ -162,6 +162,17 @@ def text_width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
+def has_words(texts: Sequence[str]) -> bool:
+    """Whether there are letters in any of the texts, but for those of infinity.
+
+    Examples
+    --------
+    >>> has_words(["[0.1, inf]", "1-4"]), has_words(["cat", "12"])
+    (False, True)
+    """
+    return any(letter.isalpha() for text in texts for letter in text.replace("inf", ""))
+
+
 def shortened(texts: Sequence[str], most: int) -> list[str]:
     """Cut texts that are wider than `most` columns at their ends, or in the middle where they would look alike then.
 

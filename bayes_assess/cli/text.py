@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bayes_assess.results import PrecisionCurveResult, Result
 
 _FEW, _SHEET = 20, 500  # items of a first sheet
+_WIDEST = 10_000  # columns of a terminal
 
 
 def show(table: Table) -> None:
@@ -48,7 +49,10 @@ def show(table: Table) -> None:
         return
     from rich.console import Console
 
-    Console().print(table.to_rich())
+    console, shown = Console(), table.to_rich()
+    # A terminal that is narrower than the numbers shows them in lines of its own making: none is cut.
+    console.width = max(console.width, Console(width=_WIDEST).measure(shown).minimum)
+    console.print(shown)
 
 
 @singledispatch

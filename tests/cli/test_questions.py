@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import io
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +12,12 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess import questions
+from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.description import describe_question
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.cli.asked import OPTIONS, QuestionName, columns_of, options_of
 from bayes_assess.cli.parse import READERS
+from bayes_assess.cli.text import show
 from cli.test_app import call, done, read_csv, refused, sheet, write_csv
 
 CLASSES = ("bird", "cat", "dog")
@@ -718,6 +722,21 @@ def test_long_names_are_cut_where_they_do_not_differ(tmp_path, options):
     assert max(map(len, out[out.index("---") :].splitlines())) <= 80
     assert all(f"s {i} " in out for i in range(3))  # so that they can be told apart
     assert "..." in out
+
+
+@pytest.mark.parametrize("width", [30, 80])
+def test_no_terminal_is_too_narrow_for_numbers(monkeypatch, width):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = ["a long name of a group", "another one"]
+    show(Table({"group": names, "items": [50, 70], "estimate": [0.125, 0.25], "interval": ["[0.010, 0.250]"] * 2}))
+    said = sys.stdout.getvalue()
+    assert said.count("[0.010, 0.250]") == 2
+    assert "0.125" in said
 
 
 @pytest.mark.parametrize("command", ["start", "simulate"])

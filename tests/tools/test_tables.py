@@ -241,6 +241,21 @@ def test_rich_shows_names_that_look_like_markup(table):
         assert word in text
 
 
+def test_rich_takes_no_more_columns_than_plain_text_and_wraps_words_alone():
+    from rich.console import Console
+
+    names = ["a ward of a hospital", "another ward of it"]
+    table = Table({"group": names, "n": [1, 2], "estimate": [0.125, 0.5], "interval": ["[0.1, 0.25]", "[0.25, inf]"]})
+    lines = repr(table).splitlines()
+    for width in (max(map(len, lines)), 40):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(table)
+        shown = console.file.getvalue()
+        assert all(f" {number}" in shown for number in ("0.125", "0.500", "[0.1, 0.25]", "[0.25, inf]"))
+        assert " ".join(lines[2].split()) in " ".join(shown.split()) or width == 40
+        assert "…" not in shown
+
+
 def test_rich_shortens_long_tables_unless_told_otherwise():
     long = Table({"id": np.arange(100), "x": np.arange(100)})
     assert long.to_rich().row_count == 21
