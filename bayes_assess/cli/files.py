@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from bayes_assess.campaigns.session import AnySession
 
 
+_OTHER_WORKBOOKS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
+
+
 def reader_options(
     id: str | None,
     scores: list[str] | None,
@@ -319,6 +322,8 @@ def check_output(path: Path | None, force: bool, tool: str | None, inputs: Seque
         refuse_to_overwrite(setup_path(path, tool), force, inputs)
     elif path is not None and is_export(path):
         raise OutputError(f"Say by --tool which labelling tool is to read {path.name}: {' or '.join(TOOLS)}.")
+    elif path is not None and path.suffix.lower() in _OTHER_WORKBOOKS:
+        raise OutputError(f"Sheets are written as .csv, .tsv or {SUFFIX}, not as {path.suffix}; choose another name.")
     refuse_to_overwrite(path, force, inputs)
 
 

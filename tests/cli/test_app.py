@@ -291,6 +291,11 @@ def test_sheets_are_workbooks_where_their_name_says_so(run, truth):
     assert re.search("Took '(CAT|DOG|BIRD)' for '(cat|dog|bird)', in", out)
 
 
+def test_no_sheet_is_written_that_could_not_be_told(run):
+    assert "written as .csv, .tsv or .xlsx, not as .xls;" in refused("ask", run, "-o", run.with_name("sheet.xls"))
+    assert "0 pending" in done("status", run)
+
+
 def test_a_workbook_without_openpyxl_is_refused_before_anything_is_asked(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert 'pip install "bayes-assess[xlsx]"' in refused("ask", run, "-o", run.with_name("sheet.xlsx"))
