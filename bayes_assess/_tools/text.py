@@ -93,6 +93,8 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
         return "-"
     if spec is not None:
         fixed = isinstance(value, (float, np.floating)) and spec.endswith("f") and "z" not in spec
+        if fixed and math.isnan(value):  # what a study has no score of, among those that have one
+            return "-"
         try:
             return format(value, spec.replace(".", "z.", 1) if fixed else spec)  # what rounds to 0 has no sign
         except (ValueError, TypeError):  # a word among numbers

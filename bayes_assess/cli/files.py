@@ -262,7 +262,9 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
     numbers = text_as_int(labels)
     if numbers is None:
         odd = next(label for label in labels if text_as_int(np.asarray([label])) is None)
-        raise LabelError(f"the label {show(odd)} is no whole number, as the pool's classes are; name them by --classes")
+        raise LabelError(
+            f"The label {show(odd)} is no whole number, as the pool's classes are; name them by --classes."
+        )
     return numbers
 
 

@@ -159,6 +159,11 @@ def test_wide_letters_and_line_breaks_keep_the_columns_straight():
     assert lines[2:] == ["日本  1", "cat   2", "a\\nb  3"]
 
 
+def test_scores_that_some_have_not_are_a_dash():
+    lines = repr(Table({"se": [0.25, np.nan]}, formats={"se": ".4f"})).splitlines()
+    assert lines[2:] == ["0.2500", "     -"]
+
+
 def test_a_long_cell_is_cut():
     assert "x" * 37 + "..." in repr(Table({"text": ["x" * 500]}))
     alike = ["a name that begins like the other one, and ends in " + end for end in "12"]
