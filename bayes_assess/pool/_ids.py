@@ -189,7 +189,8 @@ def find_ids(wanted: ArrayLike, index: IdIndex | None, n_items: int) -> np.ndarr
     numeric = index is None or index.ids.dtype.kind in "iu"
     known = f"0 to {n_items - 1:,}" if index is None else listing(index.ids, 3)
     hint = ""
-    if not numeric and index is not None and index.has_padded_numbers:
+    number = array.dtype.kind in "iuf" or str(array[at]).strip().isdecimal()
+    if number and not numeric and index is not None and index.has_padded_numbers:
         hint = "; the pool's ids have leading zeros, so read the id column as text"
     raise UnknownIdError(f"The pool has no item with id {show(array[at])} (position {at}); its ids are {known}{hint}.")
 
