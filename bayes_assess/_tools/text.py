@@ -92,9 +92,9 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
     if value is None:
         return "-"
     if spec is not None:
-        fixed = isinstance(value, (float, np.floating)) and spec.endswith("f") and "z" not in spec
-        if fixed and math.isnan(value):  # what a study has no score of, among those that have one
+        if isinstance(value, (float, np.floating)) and math.isnan(value):  # a score that one of several designs has not
             return "-"
+        fixed = isinstance(value, (float, np.floating)) and spec.endswith("f") and "z" not in spec
         try:
             return format(value, spec.replace(".", "z.", 1) if fixed else spec)  # what rounds to 0 has no sign
         except (ValueError, TypeError):  # a word among numbers
