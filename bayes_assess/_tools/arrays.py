@@ -265,9 +265,20 @@ def whole(array: np.ndarray) -> np.ndarray:
     """Return booleans and whole floats as int64; everything else as it is."""
     if array.dtype.kind == "b":
         return array.astype(np.int64)
-    if array.dtype.kind == "f" and array.size and np.all(np.abs(array) < 2**53) and np.all(array == np.floor(array)):
+    if array.dtype.kind == "f" and array.size and first_broken(array) is None:
         return array.astype(np.int64)
     return array
+
+
+def first_broken(numbers: np.ndarray) -> int | None:
+    """Return the position of the first float that names no integer alone, being broken or 2^53 and more, or None."""
+    limit = np.float64(2**53)  # which half precision does not hold
+    return first_true(~((np.abs(numbers) < limit) & (numbers == np.floor(numbers))))
+
+
+def first_beyond(numbers: np.ndarray) -> int | None:
+    """Return the position of the first unsigned integer that int64 does not hold, or None."""
+    return first_true(numbers > np.iinfo(np.int64).max) if numbers.dtype.kind == "u" else None
 
 
 def text_as_int(text: np.ndarray) -> np.ndarray | None:

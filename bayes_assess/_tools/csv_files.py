@@ -24,6 +24,9 @@ _QUOTE, _ENDS = '"', re.compile('[",\t\r\n]')
 _CHUNK = 1 << 16  # rows, or bytes
 
 
+_BINARY = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # how files of Excel, LibreOffice and of ZIP begin
+
+
 class UnreadableCsv(Exception):
     """A file that cannot be read; `problem` goes on where "... cannot be read" begins."""
 
@@ -130,6 +133,8 @@ def encoding_of(path: Path, others: Sequence[str] = (WINDOWS,)) -> str:
     """
     with path.open("rb") as stream:
         start = stream.read(200)
+    if start.startswith(_BINARY):
+        raise UnreadableCsv("as text: it is a workbook or another archive")
     likely, problem = _likely(start), ""
     for encoding in (likely, *others):
         try:

@@ -20,6 +20,7 @@ from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.text import (
     View,
     as_text,
+    has_words,
     is_numeric,
     line,
     more_rows,
@@ -230,7 +231,7 @@ class Table:
         return "\n".join(parts)
 
     def to_rich(self, *, max_rows: int | None = MAX_ROWS) -> rich.table.Table:
-        """Make a table for Rich, which colours and fits it to the terminal.
+        """Make a table for Rich, which colours it and fits it to the terminal: words are wrapped before numbers are.
 
         Parameters
         ----------
@@ -253,13 +254,15 @@ class Table:
 
         view = self._view(max_rows)
         # `Text`, not str: a group named "[red]" is a name, not markup.
-        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", caption_justify="left")
+        table = RichTable(box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left")
+        table.show_edge, table.pad_edge, table.padding = False, False, (0, 1, 0, 0)  # as wide as the plain text
         if self._title is not None:
             table.title = Text(visible(self._title))
         if view.hidden:
             table.caption = Text(f"{len(self) - view.hidden:,} of {len(self):,} rows")
-        for name, right in zip(view.names, view.right, strict=True):
-            table.add_column(Text(name), justify="right" if right else "left")
+        for name, cells, right in zip(view.names, view.cells, view.right, strict=True):
+            side, rigid = "right" if right else "left", right or not has_words(cells)
+            table.add_column(Text(name), justify=side, no_wrap=rigid, overflow="fold")
         for row, cells in enumerate(zip(*view.cells, strict=True)):
             if row == view.cut:
                 table.add_row(*["..."] * len(cells))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -78,13 +79,21 @@ def as_text(values: np.ndarray, spec: str | None) -> list[str]:
     plain = plain_values(values)
     numbers = [float(v) for v in plain if isinstance(v, (float, np.floating)) and math.isfinite(v)]
     spec_of_floats = _float_format(numbers)
-    return [_cell(value, spec, spec_of_floats) for value in plain]
+    cells = [_cell(value, spec, spec_of_floats) for value in plain]
+    if spec is not None:
+        return cells
+    words = [i for i, value in enumerate(plain) if not (value is None or isinstance(value, (float, np.floating)))]
+    for i, cell in zip(words, shortened([cells[i] for i in words], MAX_CELL), strict=True):
+        cells[i] = cell
+    return cells
 
 
 def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
     if value is None:
         return "-"
     if spec is not None:
+        if isinstance(value, (float, np.floating)) and math.isnan(value):  # a score that one of several designs has not
+            return "-"
         fixed = isinstance(value, (float, np.floating)) and spec.endswith("f") and "z" not in spec
         try:
             return format(value, spec.replace(".", "z.", 1) if fixed else spec)  # what rounds to 0 has no sign
@@ -94,8 +103,7 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
         text = format(float(value), spec_of_floats)
         vanished = value != 0 and math.isfinite(value) and float(text) == 0
         return format(float(value), ".0e") if vanished else text  # a small probability is not zero
-    text = one_line(str(value))
-    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 3] + "..."
+    return one_line(str(value))
 
 
 def _float_format(numbers: Sequence[float]) -> str:
@@ -154,6 +162,41 @@ def _spelled(match: re.Match[str]) -> str:
 def text_width(text: str) -> int:
     """Columns that a terminal needs: two for a wide East Asian letter, none for a combining mark."""
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def has_words(texts: Sequence[str]) -> bool:
+    """Whether there are letters in any of the texts, but for those of infinity.
+
+    Examples
+    --------
+    >>> has_words(["[0.1, inf]", "1-4"]), has_words(["cat", "12"])
+    (False, True)
+    """
+    return any(letter.isalpha() for text in texts for letter in text.replace("inf", ""))
+
+
+def shortened(texts: Sequence[str], most: int) -> list[str]:
+    """Cut texts that are wider than `most` columns at their ends, or in the middle where they would look alike then.
+
+    Examples
+    --------
+    >>> shortened(["northern hospital, ward 1", "northern hospital, ward 2", "southern hospital"], 14)
+    ['north...ward 1', 'north...ward 2', 'southern ho...']
+    """
+    short = {text: text if text_width(text) <= most else f"{_head(text, most - 3)}..." for text in texts}
+    seen = Counter(short.values())
+    head = (most - 3) // 2
+    for text, cut in short.items():
+        if seen[cut] > 1 and cut != text:
+            tail = _head(text[::-1], most - 3 - head)[::-1]
+            short[text] = f"{_head(text, head)}...{tail}"
+    return [short[text] for text in texts]
+
+
+def _head(text: str, most: int) -> str:
+    """Return as many letters as fit."""
+    end = next((n for n in range(len(text) + 1) if text_width(text[:n]) > most), len(text) + 1)
+    return text[: end - 1]
 
 
 def padded(text: str, width: int, right: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_share, show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.campaigns.study import Campaigns
@@ -81,8 +81,9 @@ class Goal:
             )
         kind = "probability" if width is None else "width"
         value = _PROBABILITY if width is None and probability is None else (probability if width is None else width)
-        if value is None or not is_share(value):
-            raise QuestionError(f"The {kind} that is planned for lies between 0 and 1; found {show(value)}.")
+        most = question.widest_on(cells) if kind == "width" else 1.0
+        if value is None or not (is_number(value) and 0 < value < most):
+            raise QuestionError(f"The {kind} that is planned for lies between 0 and {most:g}; found {show(value)}.")
         return cls(question, cells, kind, float(value), of, checked_level(level))
 
     @property

@@ -164,14 +164,14 @@ class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessmen
         return found
 
     def _read(self, ids: ArrayLike, labels: ArrayLike, *, correcting: bool = False) -> tuple[Units, Codes]:
-        """Join the labels of halves; refuse single ones, unless they correct one of a pair that has both."""
+        """Join the labels of halves; refuse single ones, unless the pair has both labels already."""
         space, unknown = self.pool.label_space, lambda items: np.full(len(items), -1)
         items, codes = read_labels(space, ids, labels, self.pool.positions, unknown)
         pairs, place = np.unique(self._pairs_of(items), return_inverse=True)
         before = self._items.codes_of(pairs)
         if correcting:
             check_labelled(before[place], self.pool.ids[items])
-        both = self._both(before) if correcting else np.full((len(pairs), 2), -1)
+        both = np.where(before[:, None] < 0, -1, self._both(before))
         both[place, (self._halves[pairs[place], 1] == items).astype(int)] = codes
         self._check_whole(pairs[(both < 0).any(1)])
         now = self._code(both)

@@ -72,8 +72,9 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
 
         Parameters
         ----------
-        width : float in (0, 1), optional
-            What the interval is to be wide, at most.
+        width : float, optional
+            What the interval is to be wide, at most: between 0 and 1, and of means and other measures with units, in
+            these.
         probability : float in (0, 1), optional
             Of comparisons and of the best of several systems, in the place of the width: what the verdict is to have;
             0.95 if neither is given.

@@ -16,7 +16,7 @@ from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, ThresholdFor, asked_instead, taking
-from bayes_assess.errors import QuestionError
+from bayes_assess.errors import LabelError, QuestionError
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.session import AnySession
@@ -63,8 +63,7 @@ def status(
     from bayes_assess.cli import files, tables, text
     from bayes_assess.cli.parse import parse_goal
 
-    for output in (csv, plot):
-        files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
+    files.check_table_and_figure(csv, plot, force, files.inputs_of(run, pool))
     wanted = None if threshold_for is None else parse_goal(threshold_for)
     assessment, result = _answered(run, level, pool, asked)
     threshold = None if wanted is None else text.threshold(result, wanted)
@@ -117,14 +116,20 @@ def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force
 
     files.refuse_to_overwrite(csv, force, files.inputs_of(run, pool))
     with let_go(files.reopen(run, pool)) as assessment:
-        found, error = assessment.agreement(), assessment.labelling_error()
+        found, error, unknown = assessment.agreement(), None, ""
+        try:
+            error = assessment.labelling_error()
+        except LabelError as refused:  # of several labels per item, and of numbers
+            unknown = str(refused)
     if json:
-        _print_json({**found.to_dict(), "wrong": error.rate, "wrong_interval": error.interval.tolist()})
+        wrong = None if error is None else error.rate, None if error is None else error.interval.tolist()
+        _print_json({**found.to_dict(), **dict(zip(("wrong", "wrong_interval"), wrong, strict=True))})
     else:
         echo(found.summary())
         text.show(found.table())
-        echo(error.summary())
-        echo(text.counting_on_wrong_labels(error, assessment.result()))
+        echo(unknown if error is None else error.summary())
+        if error is not None:
+            echo(text.counting_on_wrong_labels(error, assessment.result()))
     if csv is not None:
         found.table().to_csv(csv)
         echo(f"Wrote {csv}.", err=json)
@@ -156,8 +161,7 @@ def plan(
     """
     from bayes_assess.cli import files, text
 
-    for output in (csv, plot):
-        files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
+    files.check_table_and_figure(csv, plot, force, files.inputs_of(run, pool))
     with let_go(files.reopen(run, pool)) as assessment, progress("Planning"):
         found = assessment.plan(width, probability=probability, of=of.value, level=0.95 if level is None else level)
     if json:

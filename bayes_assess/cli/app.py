@@ -223,8 +223,7 @@ def simulate(
     from bayes_assess.campaigns.simulate import simulate as run
     from bayes_assess.cli import files, text
 
-    for output in (csv, plot):
-        files.refuse_to_overwrite(output, force, [pool, Path(labels)])
+    files.check_table_and_figure(csv, plot, force, [pool, Path(labels)])
     items, known = files.pool_and_labels(pool, reading | asked.columns, labels, label)
     study = run(
         items,

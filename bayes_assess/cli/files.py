@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from bayes_assess.campaigns.session import AnySession
 
 
+_OTHER_WORKBOOKS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
+
+
 def reader_options(
     id: str | None,
     scores: list[str] | None,
@@ -259,7 +262,9 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
     numbers = text_as_int(labels)
     if numbers is None:
         odd = next(label for label in labels if text_as_int(np.asarray([label])) is None)
-        raise LabelError(f"the label {show(odd)} is no whole number, as the pool's classes are; name them by --classes")
+        raise LabelError(
+            f"The label {show(odd)} is no whole number, as the pool's classes are; name them by --classes."
+        )
     return numbers
 
 
@@ -319,6 +324,8 @@ def check_output(path: Path | None, force: bool, tool: str | None, inputs: Seque
         refuse_to_overwrite(setup_path(path, tool), force, inputs)
     elif path is not None and is_export(path):
         raise OutputError(f"Say by --tool which labelling tool is to read {path.name}: {' or '.join(TOOLS)}.")
+    elif path is not None and path.suffix.lower() in _OTHER_WORKBOOKS:
+        raise OutputError(f"Sheets are written as .csv, .tsv or {SUFFIX}, not as {path.suffix}; choose another name.")
     refuse_to_overwrite(path, force, inputs)
 
 
@@ -338,6 +345,21 @@ def refuse_to_overwrite(path: Path | None, force: bool, inputs: Sequence[Path] =
         raise OutputError(f"There is no folder {path.parent} to write {path.name} in.")
     if path.suffix.lower() == SUFFIX:
         need_openpyxl()
+
+
+def check_table_and_figure(csv: Path | None, plot: Path | None, force: bool, inputs: Sequence[Path]) -> None:
+    """Raise OutputError if a table or a figure of a result cannot be written there, before anything is done."""
+    for output in (csv, plot):
+        refuse_to_overwrite(output, force, inputs)
+    if plot is None:
+        return
+    if csv is not None and csv.resolve() == plot.resolve():
+        raise OutputError(f"Table and figure cannot both be {plot}; choose another name for one of them.")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    if plot.suffix and plot.suffix[1:].lower() not in known:
+        raise OutputError(f"Cannot write the figure {plot}: its suffix should be one of .{', .'.join(sorted(known))}.")
 
 
 def _remains(path: Path) -> list[Path]:

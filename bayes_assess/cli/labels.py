@@ -172,7 +172,8 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
     with let_go(assessment):
         found = assessment.ids_named(ids)
         n = assessment.skip(found)
-    echo(rows.set_aside(n, before=len(set(found)) - n))
+        named = set(assessment.labelled_with(found).ravel().tolist())
+    echo(rows.set_aside(n, before=len(named) - n))
     echo(text.progress(assessment))
 
 

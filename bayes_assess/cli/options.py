@@ -119,7 +119,8 @@ ThresholdFor = Annotated[
     typer.Option(
         "--threshold-for",
         metavar="GOAL",
-        help="Of pr-curve: the threshold for precision=0.9 or recall=0.8, or where f1 is greatest.",
+        help="Of pr-curve: the threshold for precision=0.9 or recall=0.8, or where f1 is greatest; of precision-curve: "
+        "where to cut for precision=0.9.",
     ),
 ]
 Ask = Annotated[QuestionName, typer.Option("--question", metavar="QUESTION", help="What to find out, see below.")]

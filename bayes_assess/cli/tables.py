@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import one_line, text_width
+from bayes_assess._tools.text import one_line, shortened, text_width
 from bayes_assess.results import (
     BeliefPrecisionCurveResult,
     BestResult,
@@ -215,7 +215,7 @@ def _cut(names: ArrayLike, most: int) -> np.ndarray:
     if values.dtype.kind not in "UO":
         return values
     texts = [one_line(str(value)) for value in values]
-    return np.array([text if text_width(text) <= most else f"{text[: most - 3]}..." for text in texts])
+    return np.array(shortened(texts, most))
 
 
 def _intervals(full: Table, spec: str = ".3f") -> list[str]:

@@ -29,7 +29,7 @@ from bayes_assess.questions import (
     Question,
     TwoSystems,
 )
-from bayes_assess.results import CurveResult
+from bayes_assess.results import CurveResult, RankedAnswer
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.labelling_error import LabellingError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bayes_assess.results import PrecisionCurveResult, Result
 
 _FEW, _SHEET = 20, 500  # items of a first sheet
+_WIDEST = 10_000  # columns of a terminal
 
 
 def show(table: Table) -> None:
@@ -48,7 +49,10 @@ def show(table: Table) -> None:
         return
     from rich.console import Console
 
-    Console().print(table.to_rich())
+    console, shown = Console(), table.to_rich()
+    # A terminal that is narrower than the numbers shows them in lines of its own making: none is cut.
+    console.width = max(console.width, Console(width=_WIDEST).measure(shown).minimum)
+    console.print(shown)
 
 
 @singledispatch
@@ -249,6 +253,15 @@ def threshold(result: Result | PrecisionCurveResult, wanted: dict[str, float]) -
 @threshold.register
 def _(result: CurveResult, wanted: dict[str, float]) -> str:
     return result.said_of_threshold(**wanted) if wanted else f"F1 is greatest here: {result.best()}"
+
+
+@threshold.register
+def _(result: RankedAnswer, wanted: dict[str, float]) -> str:
+    if "precision" not in wanted:
+        raise QuestionError("A ranked list is cut for a precision: --threshold-for precision=0.9.")
+    goal = f"a precision of {wanted['precision']:g} or more"
+    rank = result.cut(wanted["precision"])
+    return f"Cut at rank {rank:,} for {goal}, by the band." if rank else f"By the band no rank has {goal}."
 
 
 def labels_to(study: Study) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 
 from bayes_assess._tools.arrays import (
     ODD_LETTER,
+    first_beyond,
+    first_broken,
     first_missing,
     first_odd_letter,
     first_true,
@@ -36,6 +38,9 @@ def check_classes(classes: ArrayLike) -> np.ndarray:
         raise PoolError(
             f"Class names must be all text or all integers, but are {listing(names)}; convert them to text."
         )
+    at = first_beyond(names)
+    if at is not None:
+        raise PoolError(f"The name of class {at} is {names[at]}, beyond 64-bit integers; pass classes as text.")
     if names.dtype.kind != "U":
         names = names.astype(np.int64)
     at = first_odd_letter(names)
@@ -75,13 +80,18 @@ def check_predictions(predictions: ArrayLike | CodedColumn) -> tuple[Predictions
     boolean = values.dtype.kind == "b"
     values = whole(values)
     if values.dtype.kind == "f" and values.size:
-        row = int(np.argmax(values != np.floor(values)))
+        row = first_broken(values) or 0
         raise PoolError(
             f"The prediction in row {row_no(row)} is {show(values[row])}, not a class; "
             "if these are probabilities of the positive class, pass them as scores."
         )
     if values.dtype.kind not in "iufU":
         raise PoolError(f"Predictions must be class names or integer codes, but are {listing(values, 3)}.")
+    row = first_beyond(values)
+    if row is not None:
+        raise PoolError(
+            f"The prediction in row {row_no(row)} is {values[row]}, beyond 64-bit integers; pass predictions as text."
+        )
     row = first_odd_letter(values)
     if row is not None:
         raise PoolError(f"The prediction in row {row_no(row)}, {show(values[row])}, {ODD_LETTER}.")

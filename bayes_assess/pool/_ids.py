@@ -9,6 +9,8 @@ import numpy as np
 from bayes_assess._tools.arrays import (
     CHUNK,
     ODD_LETTER,
+    first_beyond,
+    first_broken,
     first_missing,
     first_odd_letter,
     first_true,
@@ -40,10 +42,10 @@ def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
         raise PoolError(
             f"Ids must be integers or text, but row {row_no(row)} has {show(array[row])}; convert them to text."
         )
+    row = first_beyond(array)
+    if row is not None:
+        raise PoolError(f"The id in row {row_no(row)} is {array[row]}, beyond 64-bit integers; pass ids as text.")
     if array.dtype.kind == "u":
-        if array.max() > np.iinfo(np.int64).max:
-            row = row_no(int(array.argmax()))
-            raise PoolError(f"The id in row {row} is {array.max()}, beyond 64-bit integers; pass ids as text.")
         array = array.astype(np.int64)
     row = first_odd_letter(array)
     if row is not None:
@@ -55,7 +57,7 @@ def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
 
 def _first_odd(array: np.ndarray) -> int:
     if array.dtype.kind != "O":
-        return 0 if array.dtype.kind != "f" else int(np.argmax(array != np.floor(array)))
+        return first_broken(array) or 0 if array.dtype.kind == "f" else 0
     return next((i for i, value in enumerate(array) if not isinstance(value, str)), 0)
 
 
@@ -187,7 +189,8 @@ def find_ids(wanted: ArrayLike, index: IdIndex | None, n_items: int) -> np.ndarr
     numeric = index is None or index.ids.dtype.kind in "iu"
     known = f"0 to {n_items - 1:,}" if index is None else listing(index.ids, 3)
     hint = ""
-    if not numeric and index is not None and index.has_padded_numbers:
+    number = array.dtype.kind in "iuf" or str(array[at]).strip().isdecimal()
+    if number and not numeric and index is not None and index.has_padded_numbers:
         hint = "; the pool's ids have leading zeros, so read the id column as text"
     raise UnknownIdError(f"The pool has no item with id {show(array[at])} (position {at}); its ids are {known}{hint}.")
 

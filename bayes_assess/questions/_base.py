@@ -124,6 +124,10 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         """Whether the answer is one number, or one verdict, not one for every group."""
         return False
 
+    def widest_on(self, cells: Cells) -> float:
+        """Return how wide its intervals are before anything is known, in its own units."""
+        return 1.0
+
     def random_labels(
         self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
     ) -> Float[np.ndarray, " F"] | None:

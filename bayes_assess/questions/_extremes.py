@@ -13,14 +13,16 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import AnswerT_co, Question
 
 
+def no_interval(beside: str) -> str:
+    """Say why nothing can be planned for such a question, and of which other one campaigns can be."""
+    return f"asks which groups are the most extreme, and that has no interval; plan {beside}, in a campaign of its own"
+
+
 class ExtremeQuestion(Question[AnswerT_co, AnswerT_co]):
     """Which m groups have the most extreme value? `sign` times the value is greatest there."""
 
     asks: ClassVar[str] = "Which {groups}{by} {are} the {adjective}?"
     m: int
-    unplannable: ClassVar[str] = (
-        "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy or GroupRecall"
-    )
     sign: ClassVar[int]
 
     @property

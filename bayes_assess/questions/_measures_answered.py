@@ -53,6 +53,10 @@ class MeasuresAnswered(Answered):
     def _needs_draws(self) -> QuestionError:
         return QuestionError(f"{self.name} is estimated from weighted draws: counts alone have no posterior of it.")
 
+    def widest_on(self, cells: Cells) -> float:
+        """Return how wide its intervals are before anything is known: as the range of the measure is."""
+        return max(high - low for low, high in cells_table(cells).ranges)
+
     def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""
         return self.shaped(cells_table(campaigns.cells).outputs, campaigns.record.value)

@@ -19,7 +19,7 @@ from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
 from bayes_assess.questions._covariates import column_names, mean_columns
-from bayes_assess.questions._extremes import ExtremeValue
+from bayes_assess.questions._extremes import ExtremeValue, no_interval
 from bayes_assess.questions._priors import accuracy_prior
 
 if TYPE_CHECKING:
@@ -144,6 +144,8 @@ class _ExtremeAccuracy(ExtremeValue[AnswerT_co], GroupAccuracy[AnswerT_co]):
     """Which m groups have the most extreme accuracy?"""
 
     m: int = 1
+
+    unplannable: ClassVar[str] = no_interval("GroupAccuracy")
 
     def __post_init__(self):
         super().__post_init__()

@@ -22,7 +22,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import By, Cut, Partition, ScoreBins, cross, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
-from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
+from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank, no_interval
 from bayes_assess.questions._priors import calibration_prior
 from bayes_assess.questions._setting import Simulated
 
@@ -363,6 +363,7 @@ class LeastCalibrated(ExtremeQuestion[AnswerT_co], _CalibrationQuestion[AnswerT_
 
     sign: ClassVar[int] = 1
     adjective: ClassVar[str] = "least calibrated"
+    unplannable: ClassVar[str] = no_interval("Calibration")
 
     def __post_init__(self):
         check_target(self.target)

@@ -21,7 +21,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
-from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
+from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank, no_interval
 from bayes_assess.questions._priors import confusion_prior
 
 if TYPE_CHECKING:
@@ -240,6 +240,7 @@ class MostCostly(ExtremeQuestion[AnswerT_co]):
     quantity: ClassVar[str] = "cost"
     sign: ClassVar[int] = 1
     adjective: ClassVar[str] = "most costly"
+    unplannable: ClassVar[str] = no_interval("ConfusionMatrix")
 
     def __post_init__(self):
         check_target(self.target)

@@ -25,7 +25,7 @@ from bayes_assess.pool.groups import Cut, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target
 from bayes_assess.questions._covariates import column_names, mean_columns
-from bayes_assess.questions._extremes import ExtremeValue
+from bayes_assess.questions._extremes import ExtremeValue, no_interval
 from bayes_assess.questions._priors import LEARNED, accuracy_prior
 
 if TYPE_CHECKING:
@@ -235,6 +235,8 @@ class _ExtremeRecall(ExtremeValue[AnswerT_co], GroupRecall[AnswerT_co]):
     """Which m groups have the most extreme recall?"""
 
     m: int = 1
+
+    unplannable: ClassVar[str] = no_interval("GroupRecall")
 
     def __post_init__(self):
         super().__post_init__()

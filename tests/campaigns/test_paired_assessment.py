@@ -199,7 +199,10 @@ def test_nothing_is_taken_of_half_a_pair_or_a_contradiction():
     assert a.labels_used == 0
     a.tell(ids, LABELS[ids])
     a.tell(ids, LABELS[ids])
+    a.tell(ids[:1], LABELS[ids[:1]])  # once both halves have labels, one of them may be told again
     assert a.labels_used == 4
+    with pytest.raises(ba.LabelError, match="already labelled"):
+        a.tell(ids[:1], LABELS[ids[:1]] % 4 + 1)
     both = LABELS[ids[:2]] % 4 + 1
     with pytest.raises(ba.LabelError, match="already labelled"):
         a.tell(ids[:2], both)

@@ -140,7 +140,10 @@ def test_labels_needed_lie_between_the_looks_around_the_goal(path, wished, steps
 @pytest.mark.parametrize(
     ("question", "arguments", "said"),
     [
-        (ba.LeastAccurate(), {"width": 0.1}, "has no interval; plan GroupAccuracy"),
+        (ba.LeastAccurate(), {"width": 0.1}, "has no interval; plan GroupAccuracy, in a campaign of its own"),
+        (ba.HighestRecall(np.arange(40) % 2), {"width": 0.1}, "has no interval; plan GroupRecall, in"),
+        (ba.MostCostly([[0, 1], [1, 0]]), {"width": 0.1}, "has no interval; plan ConfusionMatrix, in"),
+        (ba.LeastCalibrated(), {"width": 0.1}, "has no interval; plan Calibration, in"),
         (ba.GroupAccuracy(), {}, "needs the width"),
         (ba.GroupAccuracy(), {"probability": 0.9}, "gives no verdict"),
         (ba.GroupAccuracy(), {"width": 0.1, "of": "mean"}, "found 'mean'"),
@@ -155,6 +158,19 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(question, arguments, sai
     with pytest.raises(ba.QuestionError, match=said) as error:
         ba.plan(pool, question, design="random", **arguments)
     assert str(error.value).count(". ") == 0
+
+
+def test_widths_of_means_are_in_their_units():
+    ratings = ba.Pool(predictions=np.linspace(20, 80, 40), bounds=(0, 100))
+    a = ba.assess(ratings, ba.Mean())
+    assert a.goal(5).reached(np.array([4.9, 5.1])).tolist() == [True, False]
+    with pytest.raises(ba.QuestionError, match="lies between 0 and 100; found 150"):
+        a.goal(150)
+    valued = ba.Pool(predictions=["bad", "good"] * 20)
+    assert ba.assess(valued, ba.Mean({"bad": -1, "good": 4})).goal(4.5).value == 4.5
+    assert ba.assess(ratings, ba.Metric("mae")).goal(5).value == 5
+    with pytest.raises(ba.QuestionError, match=r"lies between 0 and 1; found 1\.5"):
+        ba.assess(valued, ba.Metric("f1")).goal(1.5)
 
 
 def test_curves_of_ranked_lists_are_refused():

@@ -291,6 +291,11 @@ def test_sheets_are_workbooks_where_their_name_says_so(run, truth):
     assert re.search("Took '(CAT|DOG|BIRD)' for '(cat|dog|bird)', in", out)
 
 
+def test_no_sheet_is_written_that_could_not_be_told(run):
+    assert "written as .csv, .tsv or .xlsx, not as .xls;" in refused("ask", run, "-o", run.with_name("sheet.xls"))
+    assert "0 pending" in done("status", run)
+
+
 def test_a_workbook_without_openpyxl_is_refused_before_anything_is_asked(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert 'pip install "bayes-assess[xlsx]"' in refused("ask", run, "-o", run.with_name("sheet.xlsx"))
@@ -551,10 +556,16 @@ def test_other_files_are_no_journals(pool_file):
     assert "not a journal" in refused("status", pool_file)
 
 
-def test_a_figure_of_an_unknown_kind(run, tmp_path):
-    result = call("status", run, "--plot", tmp_path / "figure.nonsense")
-    assert result.exit_code == 2
-    assert "not supported" in result.stderr
+@pytest.mark.parametrize("command", [["status"], ["plan", "--width", 0.1]])
+def test_a_figure_that_cannot_be_written_is_refused_before_anything_is_done(run, tmp_path, command):
+    table, figure = tmp_path / "table.csv", tmp_path / "figure.nonsense"
+    name, *options = command
+    result = call(name, run, *options, "--csv", table, "--plot", figure)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "its suffix should be one of" in result.stderr
+    both = tmp_path / "both.png"
+    assert "cannot both be" in refused(name, run, *options, "--csv", both, "--plot", both)
+    assert not any(path.exists() for path in (table, figure, both))
 
 
 # -- simulate ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,18 @@ def test_a_campaign_runs_from_start_to_status(pool_file, tmp_path):
     assert "19 of 40 items labelled (design 'poisson')." in out
     result = ba.resume(run, ba.read_pool(pool_file, multilabel=True)).result()
     assert f"f1_micro {result.estimate:.3f}, 95% asymptotic interval" in out
+
+
+def test_agreement_is_said_where_wrong_labels_cannot_be_known(pool_file, tmp_path):
+    run = tmp_path / "run.db"
+    done("start", pool_file, "--multilabel", "--question", "metric", "--measure", "f1_micro", "--out", run)
+    rows = {"id": ["i1", "i2", "i1", "i2"], "label": ["ant", "bee", "ant;bee", "bee"], "annotator": list("aabb")}
+    done("tell", run, write_csv(tmp_path / "both.csv", rows))
+    out = done("agreement", run)
+    assert out.startswith("2 annotators agree in 50.0% of the pairs of labels of 2 items")
+    assert "How often labels are wrong is known of items with one label each" in out
+    found = json.loads(done("agreement", run, "--json"))
+    assert (found["raw"], found["wrong"], found["wrong_interval"]) == (0.5, None, None)
 
 
 def test_designs_are_compared_on_known_labels(pool_file):

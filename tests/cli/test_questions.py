@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import io
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +12,12 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess import questions
+from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.description import describe_question
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.cli.asked import OPTIONS, QuestionName, columns_of, options_of
 from bayes_assess.cli.parse import READERS
+from bayes_assess.cli.text import show
 from cli.test_app import call, done, read_csv, refused, sheet, write_csv
 
 CLASSES = ("bird", "cat", "dog")
@@ -397,7 +401,12 @@ def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
     truth = dict(zip(ANSWERS["id"], np.where(GOOD, "good", "bad").tolist(), strict=True))
     assert "one half has no label" in refused("tell", run, sheet(run, ids[:3], [truth[name] for name in ids[:3]]))
     assert "Took 6 labels." in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    assert "Took 0 labels (1 known before)." in done("tell", run, sheet(run, ids[1:2], [truth[ids[1]]]))
     assert "6 of 24 items labelled" in done("status", run)
+    others = [name for name in ANSWERS["id"] if name not in ids]
+    assert "Set 2 items aside.\n" in done("skip", run, others[0])
+    assert "Set 0 items aside (2 aside before)." in done("skip", run, others[0])
+    done("release", run, "--skipped")
     done("ask", run, "-n", 18, "-o", tmp_path / "others.csv")
     ids = [row["id"] for row in read_csv(tmp_path / "others.csv")]
     unsure = [*(truth[name] for name in ids[:3]), "?"]
@@ -705,13 +714,29 @@ def test_start_offers_no_more_items_than_there_are(tmp_path):
 
 
 @pytest.mark.parametrize("options", [["confusion-matrix"], ["compare", "--by", "prediction"], ["group-accuracy"]])
-def test_long_names_are_cut(tmp_path, options):
+def test_long_names_are_cut_where_they_do_not_differ(tmp_path, options):
     names = [f"{'a very long name of a class' * 3} {i}" for i in range(3)]
     path = write_csv(tmp_path / "pool.csv", {"prediction": names})
     done("start", path, "--question", *options, "--out", tmp_path / "run.db")
     out = done("status", tmp_path / "run.db")
     assert max(map(len, out[out.index("---") :].splitlines())) <= 80
-    assert "a very..." in out or "a very long" in out
+    assert all(f"s {i} " in out for i in range(3))  # so that they can be told apart
+    assert "..." in out
+
+
+@pytest.mark.parametrize("width", [30, 80])
+def test_no_terminal_is_too_narrow_for_numbers(monkeypatch, width):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = ["a long name of a group", "another one"]
+    show(Table({"group": names, "items": [50, 70], "estimate": [0.125, 0.25], "interval": ["[0.010, 0.250]"] * 2}))
+    said = sys.stdout.getvalue()
+    assert said.count("[0.010, 0.250]") == 2
+    assert "0.125" in said
 
 
 @pytest.mark.parametrize("command", ["start", "simulate"])

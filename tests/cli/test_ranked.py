@@ -217,11 +217,25 @@ def test_what_makes_no_sense_is_refused_in_one_line(list_file, tmp_path, options
     assert not (tmp_path / "run.db").exists()
 
 
+def test_status_says_where_to_cut_for_a_precision(list_file, tmp_path, columns):
+    run = tmp_path / "run.db"
+    done("start", list_file, "--scores", "score", *ASKED, "--out", run)
+    done("ask", run, "-n", 200, "-o", tmp_path / "to_label.csv")
+    label(run, tmp_path / "to_label.csv", columns)
+    result = ba.resume(run, ba.read_ranked(list_file, scores="score")).result()
+    cut = "status", run, "--threshold-for"
+    said = f"Cut at rank {result.cut(0.7):,} for a precision of 0.7 or more, by the band."
+    assert said in done(*cut, "precision=0.7")
+    assert "By the band no rank has a precision of 1 or more." in done(*cut, "precision=1")
+    for goal in ("recall=0.5", "f1"):
+        assert "cut for a precision: --threshold-for precision=0.9." in refused(*cut, goal)
+
+
 def test_a_list_needs_a_column_of_scores(list_file, tmp_path, columns):
     out = tmp_path / "run.db"
     bare = write_csv(tmp_path / "x.csv", {"x": [0.5, 0.1]})
     assert "say which column holds predictions, or which scores" in refused("start", bare, *ASKED, "--out", out)
-    assert "if they only rank the items" in refused("start", list_file, *ASKED, "--out", out)  # without --scores
+    assert "--question precision-curve --scores COLUMN does" in refused("start", list_file, *ASKED, "--out", out)
     refusal = refused("start", list_file, *ASKED, "--scores", "id", "--out", out)
     assert "'id' does not hold one number per row, but 'item-1411' in row 2" in refusal
     path = write_csv(tmp_path / "bare.csv", {"prediction": columns["label"]})

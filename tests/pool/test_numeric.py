@@ -95,6 +95,8 @@ def test_sheets_may_have_decimal_commas_and_thousands():
     match = LabelMatcher(ba.Pool(predictions=[500], bounds=(0, 5000)))
     assert match("750,0").found == "800"  # in steps of 100
     assert match("6.5").found == "0"
+    assert match("2e-05").found == "0"  # as workbooks have 0.00002
+    assert match("1e3").found == "1000"
     assert match("1,200").problem == "could be any of '1.2', '1200'"
     assert "no number from 0 to 5000" in match("6000").problem
     assert "no number" in match("many").problem

@@ -235,6 +235,7 @@ def test_the_representation_is_one_line():
         ({"predictions": [0, 1], "ids": ["a", ""]}, "id in row 1 is missing"),
         ({"predictions": [0, 1], "ids": [1.0, np.nan]}, "id in row 1 is missing"),
         ({"predictions": [0, 1], "ids": [1.0, 1.5]}, "row 1 has 1.5"),
+        ({"predictions": [0, 1], "ids": [1.0, 1e30]}, "row 1 has 1e.30"),
         ({"predictions": [0, 1], "ids": ["a", 1]}, "row 1 has 1; convert them to text"),
         ({"predictions": [0, 1], "ids": np.array([1, 2**63], dtype=np.uint64)}, "beyond 64-bit"),
         ({"predictions": [0, 1], "classes": ["a", "b", "a"]}, "'a' names classes 0 and 2"),
@@ -242,6 +243,7 @@ def test_the_representation_is_one_line():
         ({"predictions": [0, 1], "classes": ["a", 1]}, "all text or all integers"),
         ({"predictions": [0, 1], "classes": [0.5, 1]}, "all text or all integers"),
         ({"predictions": [0, 1], "classes": []}, "list of names"),
+        ({"predictions": [0, 1], "classes": np.array([1, 2**63], dtype=np.uint64)}, "class 1 is 9.*8, beyond 64-bit"),
         (
             {"predictions": [0, 2], "classes": ["a", "b"]},
             "row 1 is 2, which is not among the 2 classes .the codes 0 to 1",
@@ -256,6 +258,8 @@ def test_the_representation_is_one_line():
         ({"predictions": ["a", None]}, "prediction in row 1 is missing"),
         ({"predictions": [0, np.nan]}, "prediction in row 1 is missing"),
         ({"predictions": [0, 0.7]}, "prediction in row 1 is 0.7, not a class.*pass them as scores"),
+        ({"predictions": [0.0, np.inf]}, "prediction in row 1 is inf, not a class"),
+        ({"predictions": np.array([1, 2**63], dtype=np.uint64)}, "prediction in row 1 is 9.*8, beyond 64-bit"),
         ({"predictions": [[0, 1]]}, r"shape \(1, 2\).*Probabilities go into scores"),
         ({"predictions": ["a", 1]}, "class names or integer codes"),
         ({"predictions": [0, 1], "groups": {"site": ["x"]}}, "'site' has shape .1,."),
@@ -368,6 +372,10 @@ def test_row_numbers_are_the_default_ids(ids):
     assert pool.positions(ids).dtype == np.intp
 
 
+def test_ids_of_half_precision_are_their_numbers():
+    assert ba.Pool(predictions=[0, 1, 0], ids=np.array([3, 7, 9], np.float16)).ids.tolist() == [3, 7, 9]
+
+
 def test_explicit_row_numbers_are_the_default_ids():
     explicit = ba.Pool(predictions=[0, 1, 0], ids=np.arange(3, dtype=np.int16))
     assert explicit._index is None
@@ -418,6 +426,7 @@ def test_ids_that_differ_by_blanks_stay_apart_and_others_are_found_without(ids, 
         (["17", "a"], ["a", "b"], r"id 'b' \(position 1\); its ids are '17', 'a'"),
         (["17", "a"], ["a", "a much longer one"], "id 'a much longer one'"),
         (["007", "8"], [8], "leading zeros, so read the id column as text"),
+        (["007", "8"], ["nobody"], r"its ids are '007', '8'\.$"),
         (["007", "8"], [7], "leading zeros"),
         (["a", "b"], ["a", None], "position 1 is missing"),
         (["a", "b"], [["a"], ["b"]], "one-dimensional"),

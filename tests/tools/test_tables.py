@@ -159,8 +159,17 @@ def test_wide_letters_and_line_breaks_keep_the_columns_straight():
     assert lines[2:] == ["日本  1", "cat   2", "a\\nb  3"]
 
 
+def test_scores_that_some_have_not_are_a_dash():
+    lines = repr(Table({"se": [0.25, np.nan]}, formats={"se": ".4f"})).splitlines()
+    assert lines[2:] == ["0.2500", "     -"]
+
+
 def test_a_long_cell_is_cut():
     assert "x" * 37 + "..." in repr(Table({"text": ["x" * 500]}))
+    alike = ["a name that begins like the other one, and ends in " + end for end in "12"]
+    text = repr(Table({"text": alike}))
+    assert "a name that begins... one, and ends in 1\na name that begins... one, and ends in 2" in text
+    assert "猫" * 18 + "..." in repr(Table({"text": ["猫" * 40]}))  # of two columns each
 
 
 def test_empty_tables_say_so():
@@ -235,6 +244,21 @@ def test_rich_shows_names_that_look_like_markup(table):
     text = console.file.getvalue()
     for word in ("[red]", "[/]", "[bold]", "Accuracy by group", "0.917"):
         assert word in text
+
+
+def test_rich_takes_no_more_columns_than_plain_text_and_wraps_words_alone():
+    from rich.console import Console
+
+    names = ["a ward of a hospital", "another ward of it"]
+    table = Table({"group": names, "n": [1, 2], "estimate": [0.125, 0.5], "interval": ["[0.1, 0.25]", "[0.25, inf]"]})
+    lines = repr(table).splitlines()
+    for width in (max(map(len, lines)), 40):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(table)
+        shown = console.file.getvalue()
+        assert all(f" {number}" in shown for number in ("0.125", "0.500", "[0.1, 0.25]", "[0.25, inf]"))
+        assert " ".join(lines[2].split()) in " ".join(shown.split()) or width == 40
+        assert "…" not in shown
 
 
 def test_rich_shortens_long_tables_unless_told_otherwise():

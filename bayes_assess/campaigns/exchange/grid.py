@@ -49,6 +49,7 @@ class _Table(NamedTuple):
     rows: list[list[str]]
     error: str | None = None  # why there are no further rows
     note: str | None = None
+    name: str = ""  # of a sheet of a workbook
 
     @property
     def header(self) -> list[str]:
@@ -92,13 +93,17 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         numbers.append(number)
         for column, place in zip(columns, places, strict=True):
             column.append(row[place] if place < min(len(row), width) else "")
-    return Grid(numbers, columns, wrong, notes=[table.note] if table.note else ())
+    notes = [table.note] if table.note else []
+    alike = [other.name for other in tables if other is not table and _n_found(other.header, wanted) == len(wanted)]
+    if alike:
+        notes.append(f"Read the sheet {table.name!r} alone; others have these columns, too: {listing(alike)}.")
+    return Grid(numbers, columns, wrong, notes=notes)
 
 
 def _tables(path: Path, wanted: Sequence[str]) -> list[_Table]:
     """Read the sheets of a workbook, or a CSV file."""
     if path.suffix.lower() == SUFFIX:
-        return [_from_header(rows) for rows in read_workbook(path)]
+        return [_from_header(rows, name) for name, rows in read_workbook(path).items()]
     if path.suffix.lower() == ".xls":
         raise LabelError(f"{path} is of the format of Excel 97; save it as .xlsx or as CSV.")
     try:
@@ -123,9 +128,9 @@ def decoded(path: Path) -> str:
     return path.read_text(encoding=encoding)
 
 
-def _from_header(rows: list[list[str]]) -> _Table:
+def _from_header(rows: list[list[str]], name: str) -> _Table:
     first = next((i for i, row in enumerate(rows) if _has_text(row)), len(rows))
-    return _Table(first, rows[first:])
+    return _Table(first, rows[first:], name=name)
 
 
 def _has_text(row: Sequence[str]) -> bool:

@@ -168,7 +168,8 @@ class LabelMatcher:
         assert space.bounds is not None
         lowest, highest = space.bounds
         own = text.strip()
-        plain = not len(space.classes) and _PLAIN.fullmatch(own)  # of numbers that are not rounded, 59.961 is no 59,961
+        # Of numbers that are not rounded, 59.961 is no 59,961; and workbooks have 0.00002 as 2e-05.
+        plain = _PLAIN.fullmatch(own) and ("e" in own.lower() or not len(space.classes))
         ways = [own] if plain else sorted(number_keys(own))
         ways = [way for way in ways if are_within(float(way), lowest, highest)]
         if len(ways) != 1:

@@ -88,8 +88,8 @@ def write_workbook(path: Path, columns: Mapping[str, Sequence[object]], choices:
         temporary.write_bytes(stream.getvalue())
 
 
-def read_workbook(path: Path) -> list[list[list[str]]]:
-    """Return the cells of every sheet as texts.
+def read_workbook(path: Path) -> dict[str, list[list[str]]]:
+    """Return the cells of every sheet as texts, by its name.
 
     Raises
     ------
@@ -109,8 +109,8 @@ def read_workbook(path: Path) -> list[list[list[str]]]:
     with contextlib.closing(book):
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # which a file may claim to be millions of empty cells
-        sheets = [sheet.iter_rows(values_only=True) for sheet in book.worksheets]
-        return [[[_text(cell) for cell in row] for row in rows] for rows in sheets]
+        sheets = {sheet.title: sheet.iter_rows(values_only=True) for sheet in book.worksheets}
+        return {name: [[_text(cell) for cell in row] for row in rows] for name, rows in sheets.items()}
 
 
 def _fill(cell: Any, value: object) -> None:

@@ -358,6 +358,29 @@ def test_a_workbook_of_label_sets_has_no_list(folder):
     assert book.sheetnames == ["to label"]
 
 
+def test_sheets_of_a_workbook_that_are_not_read_are_named(folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "mine"
+    for sheet, id in ((book.active, "b"), (book.create_sheet("hers"), "c")):
+        sheet.append(["id", "label"])
+        sheet.append([id, "bad"])
+    book.create_sheet("notes").append(["id", "why"])
+    book.save(folder / "two.xlsx")
+    with pytest.warns(UserWarning, match="Read the sheet 'mine' alone; others have these columns, too: 'hers'."):
+        ids, _ = ba.read_labels(folder / "two.xlsx", SHOWN)
+    assert ids.tolist() == ["b"]
+
+
+@pytest.mark.parametrize("start", [b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")])
+def test_a_workbook_under_another_name_is_no_text(folder, start):
+    (folder / "sheet.csv").write_bytes(start + bytes(100))
+    with pytest.raises(ba.LabelError, match="cannot be read as text: it is a workbook or another archive"):
+        ba.read_labels(folder / "sheet.csv")
+    with pytest.raises(ba.PoolError, match="it is a workbook or another archive"):
+        ba.read_pool(folder / "sheet.csv")
+
+
 def test_a_broken_workbook_is_refused(folder):
     pytest.importorskip("openpyxl")
     (folder / "broken.xlsx").write_bytes(b"PK, and nothing else")
