@@ -232,6 +232,13 @@ def test_progress_goes_to_standard_error_and_only_if_wanted(capsys):
     assert "campaigns" in err
 
 
+@pytest.mark.parametrize("repeats", [1, 5])  # campaigns run side by side, for every thread as many
+def test_progress_counts_the_campaigns_that_were_asked_for(repeats, capsys):
+    options = {"designs": ["random", "thompson"], "budgets": [5], "repeats": repeats}
+    ba.simulate(POOL, LABELS, ba.GroupAccuracy(), progress=True, **options)
+    assert f"campaigns: {2 * repeats} of {2 * repeats} ..." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
