@@ -137,7 +137,7 @@ def test_questions_without_hidden_positives_say_so():
         a.result().sensitivity()
 
 
-@pytest.mark.parametrize("shares", [[0.1, 0.1], [1.0], [-0.1], [], [[0.1]], [float("nan")]])
+@pytest.mark.parametrize("shares", [[0.1, 0.1], [1.0], [-0.1], [], [[0.1]], [float("nan")], "many", ["0.1"], None])
 def test_shares_that_are_none_are_refused(f1, shares):
     with pytest.raises(QuestionError, match="Hidden shares increase"):
         f1.sensitivity(shares)
