@@ -11,7 +11,7 @@ from bayes_assess._tools.arrays import is_whole, listing, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float
-from bayes_assess._tools.text import labels_suggest
+from bayes_assess._tools.text import labels_suggest, plural
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
@@ -207,7 +207,7 @@ class Believed(BeliefDraws):
             n, wrong = int(audits.sum()), int(audits[:, 0].sum())
             return f"{ends}; {_found(n, '', wrong, 'error')}."
         quiet = events.coordinates.feature < 0
-        among = f" among {int(size[quiet].sum()):,} items not predicted positive"
+        among = f" among {plural(int(size[quiet].sum()), 'item')} not predicted positive"
         return f"{ends}; {self.said_of_random_labels(quiet, among)}."
 
     def _if_scores_fall(self) -> list[str]:
