@@ -155,7 +155,8 @@ def finish(ax: Axes, xlabel: str | None, ylabel: str | None, title: str | None) 
     if ylabel:
         ax.set_ylabel(ylabel)
     if title:
-        ax.set_title(title, loc="left", fontsize=11)
+        # Lines are wrapped by the width of formulas, whatever `parse_math` says: a name with dollar signs is a name.
+        ax.set_title(title.replace("$", r"\$"), loc="left", fontsize=11, wrap=True)
 
 
 def legend(
