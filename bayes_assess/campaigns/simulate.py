@@ -152,6 +152,8 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) 
         designs = {design if isinstance(design, str) else repr(design): design for design in designs}
     plans, cut = {}, {}
     for name, plan in designs.items():
+        if isinstance(plan, tuple) and len(plan) != 2:
+            raise DesignError(f"Beside a name stands a design, or a design and its prior; found {show(plan)}.")
         design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
         if question.of_ranks:
             design = find_curve_design(design)

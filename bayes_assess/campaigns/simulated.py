@@ -93,8 +93,16 @@ class SimulatedCampaigns(ABC, Generic[DesignT, LotT]):
 
     def run(self, repeats: int, advance: Callable[[int], None]) -> Campaigns:
         """Run so many campaigns, some side by side; `advance` is told how many are done."""
+        left = repeats  # lots may have more campaigns than are wanted
+
+        def advance_wanted(n: int) -> None:
+            nonlocal left
+            wanted = min(n, left)
+            left -= wanted
+            advance(wanted)
+
         with ThreadPoolExecutor(self.n_threads) as threads:
-            records = list(threads.map(lambda lot: self.played(lot, advance), self.lots(repeats)))
+            records = list(threads.map(lambda lot: self.played(lot, advance_wanted), self.lots(repeats)))
         return self.campaigns(jax.tree.map(lambda *parts: np.concatenate(parts)[:repeats], *records))
 
     @abstractmethod

@@ -140,7 +140,8 @@ def assess(
         `PairedOutcomes` for two systems, or any `bayes_assess.models.belief.Belief` of that shape, such as
         `SampledBelief` over prior draws of a NumPyro program.
     prior_strength : float, optional
-        Labels per cell that a fixed prior counts as; by default 2 for accuracies, 1 for the others.
+        Labels per cell that a fixed prior counts as; by default 2 for accuracies, 1 for the others. Given without
+        `prior`, it asks for ``"informative"``, or for ``"uninformative"`` of a pool without scores.
     seed : int
         Decides the order of items within cells and every random choice.
     oracle : {"deterministic", "stochastic"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
@@ -207,12 +208,12 @@ class Study:
             found[name] = np.where(good.any(1), self.budgets[good.argmax(1)], np.inf)
         return found
 
-    def table(self, budgets: Sequence[int] | None = None) -> Table:
+    def table(self, budgets: int | Sequence[int] | None = None) -> Table:
         """Tabulate mean scores with standard errors (of several campaigns), one row per design and budget.
 
         Parameters
         ----------
-        budgets : integers, optional
+        budgets : one or several integers, optional
             Some of the study's budgets; by default as many as make a short table.
         """
         chosen = self._chosen_budgets(budgets)
@@ -280,6 +281,8 @@ class Study:
         score = self.question.scores[0] if score is None else score
         self._check_score(score)
         value = self.question.goals[score] if value is None else value
+        if not is_number(value):
+            raise QuestionError(f"The value that a score is to reach is a finite number; found {show(value)}.")
         if self.question.lower_is_better[score]:
             return score, lambda scores: np.abs(scores) <= value  # a bias has a sign
         return score, lambda scores: scores > value
@@ -289,14 +292,15 @@ class Study:
             known = ", ".join(repr(name) for name in self.question.scores)
             raise QuestionError(f"{self.question.name} has no score {score!r}; it has {known}.")
 
-    def _chosen_budgets(self, budgets: Sequence[int] | None) -> np.ndarray:
+    def _chosen_budgets(self, budgets: int | Sequence[int] | None) -> np.ndarray:
         if budgets is None:
             n_shown = max(2, 18 // len(self.campaigns))
             return np.unique(np.linspace(0, len(self.budgets) - 1, n_shown).round().astype(int))
-        missing = np.setdiff1d(budgets, self.budgets)
+        wanted = np.atleast_1d(np.asarray(budgets))
+        missing = np.setdiff1d(wanted, self.budgets)
         if len(missing):
             raise BudgetError(f"The study was not looked at with {missing.tolist()} labels.")
-        return np.searchsorted(self.budgets, budgets)
+        return np.searchsorted(self.budgets, wanted)
 
 
 _Source = TypeVar("_Source")

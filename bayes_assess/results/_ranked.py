@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
@@ -129,7 +129,7 @@ class RankedAnswer(Answer):
         QuestionError
             If the precision is not in (0, 1].
         """
-        if not 0 < precision <= 1:
+        if not (is_number(precision) and 0 < precision <= 1):
             raise QuestionError(f"A precision to cut at lies in (0, 1], such as 0.8; found {show(precision)}.")
         turns = self._turns()
         good = np.flatnonzero(self._precision(turns)[:, 1] >= precision)

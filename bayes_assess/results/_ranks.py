@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.errors import QuestionError
 from bayes_assess.results._base import EvidenceT_co, Result, SectionT_co
 
 
@@ -49,8 +51,15 @@ class Ranks(Result[EvidenceT_co, SectionT_co]):
 
     def probability_among_worst(self, m: int) -> Float[np.ndarray, " G"]:
         """Probability that the group is among the m worst, (G,)."""
+        _check_number(m)
         return self._fill((self._drawn_ranks <= m).mean(0))
 
     def probability_among_best(self, m: int) -> Float[np.ndarray, " G"]:
         """Probability that the group is among the m best, (G,)."""
+        _check_number(m)
         return self._fill((self._drawn_ranks > self._drawn_ranks.shape[1] - m).mean(0))
+
+
+def _check_number(m: int) -> None:
+    if not is_whole(m):
+        raise QuestionError(f"The m best or worst are a whole number, 1 or more; found {show(m)}.")

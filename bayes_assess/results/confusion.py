@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.tables import Table
@@ -108,9 +109,11 @@ class ConfusionResult(Result[Groupwise, Matrix]):
         >>> ba.assess(pool, ba.ConfusionMatrix()).result().confusions(1)["label"].tolist()
         ['dog']
         """
+        if not is_whole(n):
+            raise QuestionError(f"The number of errors to tabulate is a whole number, 1 or more; found {show(n)}.")
         items = self.estimate * self.size[:, None]
         np.fill_diagonal(items, -1.0)
-        order = np.argsort(-items.ravel(), kind="stable")[: min(n, items.size - len(items))]
+        order = np.argsort(-items.ravel(), kind="stable")[: min(int(n), items.size - len(items))]
         return self._pairs(*np.unravel_index(order, items.shape))
 
     def plot(self, *, ax: Axes | None = None) -> Axes:

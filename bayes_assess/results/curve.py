@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
@@ -62,7 +62,7 @@ F1 [0.667, 0.667].
         """
         known = self._thresholds
         covers_all = self._reaching[0] == self.cells.n_items
-        if not np.isfinite(threshold) or threshold > known[-1] or (threshold < known[0] and not covers_all):
+        if not is_number(threshold) or threshold > known[-1] or (threshold < known[0] and not covers_all):
             raise QuestionError(
                 f"The thresholds of this curve lie between {known[0]:g} and {known[-1]:g}; found {show(threshold)}. "
                 "Ask for a curve with this threshold, such as PRCurve([0.5, 0.9])."
@@ -145,7 +145,7 @@ F1 [0.667, 0.667].
         name, wanted = ("precision", precision) if precision is not None else ("recall", recall)
         assert wanted is not None
         for what, value in ((name, wanted), ("probability", probability)):
-            if value is not None and not 0 < value <= 1:
+            if value is not None and not (is_number(value) and 0 < value <= 1):
                 raise QuestionError(f"A {what} that is wanted lies in (0, 1], such as 0.9; found {show(value)}.")
         part = self._part(name)
         value = np.atleast_1d(self.estimate)[part]

@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.results import plots
 from bayes_assess.results._answer import Answer
 
@@ -129,7 +130,8 @@ class Plan(Answer):
         lines = [self._needed()]
         if not self.needed.any():
             return lines[0]
-        drawn = f"the {self.labels_used:,} so far suggest" if self.labels_used else "the prior alone suggests"
+        so_far = f"the {self.labels_used:,} so far suggest{'s' * (self.labels_used == 1)}"
+        drawn = so_far if self.labels_used else "the prior alone suggests"
         lines.append(
             f"From {len(self.needed)} futures, by design {self.design!r} on labels such as {drawn}; nine of ten lie in "
             "the range."
@@ -198,12 +200,12 @@ class Plan(Answer):
         expected, lower, upper = self.labels
         if upper == 0:
             return f"No more labels are needed: {until} already."
-        seen = f"{self.n_simulated - self.labels_used:,}"
+        seen = self.n_simulated - self.labels_used
         if math.isinf(expected):
-            share = np.isfinite(self.needed).mean()
-            return f"In {share:.0%} of the futures {seen} more labels are enough until {until}, in others not."
-        most = f"over {seen}" if math.isinf(upper) else f"{_about(upper):,}"
-        said = f"About {_about(expected):,} more labels ({_about(lower):,} to {most}) until {until}"
+            share, enough = np.isfinite(self.needed).mean(), "is enough" if seen == 1 else "are enough"
+            return f"In {share:.0%} of the futures {plural(seen, 'more label')} {enough} until {until}, in others not."
+        most = f"over {seen:,}" if math.isinf(upper) else f"{_about(upper):,}"
+        said = f"About {plural(_about(expected), 'more label')} ({_about(lower):,} to {most}) until {until}"
         random = self.random_labels
         return f"{said}." if random is None else f"{said}; random labels would need about {_about(random):,} in all."
 

@@ -309,8 +309,9 @@ def _price(answer: Reported) -> str | None:
     if count is None or not answer.labels_used or getattr(answer, "guarantee", None) == "exact":
         return None
     saved = count - answer.labels_used
-    said = f"About {count:,} random labels would give an interval as narrow"
-    return f"{said}: {saved:,} labels were saved." if saved > 0 else f"{said}, no more than were used."
+    said = f"About {plural(count, 'random label')} would give an interval as narrow"
+    were = "was" if saved == 1 else "were"
+    return f"{said}: {plural(saved, 'label')} {were} saved." if saved > 0 else f"{said}, no more than were used."
 
 
 def _origin(answer: Reported, made_by: dict[str, str]) -> Section:

@@ -122,8 +122,8 @@ class Sensitivity(Answer):
     def summary(self) -> str:
         """Say what was supposed, and what random labels rule out."""
         lines = [f"Positives may hide among {self.n_items:,} unlabelled items {self._which}. {self.said_of_labels()}."]
-        lowest, highest = self._found[0].min(0), self._found[0].max(0)
-        alike = self.names[highest - lowest < _ALIKE]
+        (fewest, most), ends = self._answers(_GRID[[0, -1]])  # whichever shares are supposed
+        alike = self.names[(np.abs(most - fewest) < _ALIKE) & (np.abs(ends[1] - ends[0]) < _ALIKE).all(-1)]
         if len(alike):
             named = ", ".join(alike[:_MOST_SAID]) + ("" if len(alike) <= _MOST_SAID else " and others")
             lines.append(

@@ -349,8 +349,9 @@ def test_bad_lists_and_ranks_are_refused():
     for rank in (0, N + 1, 1.5, -3):
         with pytest.raises(QuestionError, match="1 to 200,000"):
             r.at(rank)
-    with pytest.raises(QuestionError, match="precision"):
-        r.cut(1.5)
+    for precision in (1.5, "0.8", None, [0.8, 0.9]):
+        with pytest.raises(QuestionError, match="precision"):
+            r.cut(precision)
     with pytest.raises(QuestionError, match="scores"):
         ba.assess(ba.Pool(predictions=[0, 1]), ASKED)
     with pytest.raises(DesignError, match="adastrat"):

@@ -193,13 +193,15 @@ def test_labels_to_is_none_where_the_budget_does_not_suffice(short):
     assert few.labels_to("rmse", 1e-9) == {"random": None}
     with pytest.raises(ba.BayesAssessError, match="no score 'mrr'; it has 'rmse'"):
         few.labels_to("mrr", 0.9)
+    with pytest.raises(ba.QuestionError, match="is a finite number; found 'low'"):
+        few.labels_to("rmse", "low")
 
 
 def test_the_table_has_a_row_per_design_and_budget(short):
     table = short.table()
     assert len(table) == 2 * 2
     assert table.columns == ("design", "labels", "rmse", "rmse_se")
-    assert len(short.table(budgets=[30])) == 2
+    assert len(short.table(budgets=[30])) == len(short.table(budgets=30)) == 2
     with pytest.raises(ba.BudgetError, match=r"\[31\]"):
         short.table(budgets=[31])
 
@@ -232,6 +234,13 @@ def test_progress_goes_to_standard_error_and_only_if_wanted(capsys):
     assert "campaigns" in err
 
 
+@pytest.mark.parametrize("repeats", [1, 5])  # campaigns run side by side, for every thread as many
+def test_progress_counts_the_campaigns_that_were_asked_for(repeats, capsys):
+    options = {"designs": ["random", "thompson"], "budgets": [5], "repeats": repeats}
+    ba.simulate(POOL, LABELS, ba.GroupAccuracy(), progress=True, **options)
+    assert f"campaigns: {2 * repeats} of {2 * repeats} ..." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -242,6 +251,7 @@ def test_progress_goes_to_standard_error_and_only_if_wanted(capsys):
         ({"batch": 0}, ba.BudgetError, "A batch is a positive whole number of items; found 0"),
         ({"designs": []}, ba.DesignError, "at least one design"),
         ({"designs": ["tomson"]}, ba.DesignError, "no design 'tomson'"),
+        ({"designs": {"flat": ("random",)}}, ba.DesignError, r"a design and its prior; found \('random',\)"),
         ({"prior": "vague"}, ba.PriorError, "found 'vague'"),
         ({"level": 95}, ba.QuestionError, "lies between 0 and 1, such as 0.95; found 95"),
     ],

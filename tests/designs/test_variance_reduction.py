@@ -483,6 +483,11 @@ def test_measures_of_several_systems_are_compared_by_their_joint_posterior():
     assert result.difference(1, 0, rope=0.05).below == pytest.approx(found.above)
     with pytest.raises(QuestionError, match="no output 'f1'"):
         result.difference("f1", 1)
+    with pytest.raises(QuestionError, match=r"no output 0\.5"):
+        result.difference(0.5, 1)
+    for rope in (-1, np.nan, "wide"):
+        with pytest.raises(QuestionError, match="The rope is the largest difference that counts as none"):
+            result.difference(0, 1, rope=rope)
 
 
 def test_labels_of_another_measure_answer_a_curve():

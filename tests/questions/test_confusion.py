@@ -145,6 +145,9 @@ def test_the_most_frequent_confusions_come_first():
     assert len(table) == 12  # 4 times 3: all but the diagonal
     assert (np.diff(items) <= 1e-12).all()
     assert (table["predicted"] != table["label"]).all()
+    for wrong in (0, -1, 0.5, "2", None):
+        with pytest.raises(ba.QuestionError, match="a whole number, 1 or more; found"):
+            result.confusions(wrong)
 
 
 def test_ranks_start_with_the_most_costly_class():

@@ -131,6 +131,24 @@ def test_groups_have_their_own_judge():
     assert f"About {r.random_labels.sum():,} random labels would give intervals as narrow; 60 were used." in said
 
 
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_the_bias_in_a_group_that_is_labelled_throughout_is_exact(design):
+    few = ba.Pool(predictions=["good", "bad"] * 50, groups={"system": ["a"] * 4 + ["b"] * 96})
+    a = ba.assess(few, ba.Rate("good", by="system"), design=design)
+    a.tell(range(4), ["good"] * 4)
+    said = a.result().summary()
+    assert "The predictions alone say 0.500 for rate (system a). Their bias is -0.500 (exact)." in said
+    assert said.count("(exact).") == 1
+
+
+def test_one_label_was_used():
+    a = ba.assess(ba.Pool(predictions=["good", "bad", "good"]), ba.Rate("good"))
+    a.tell([0], ["good"])
+    said = a.result().summary()
+    assert "as narrow; 1 was used." in said
+    assert "no random label among 1 item not predicted positive yet" in said
+
+
 def test_before_any_label_only_the_predictions_speak():
     said = ba.assess(VERDICT, ba.Rate("good"), design="passive").result().summary()
     assert said.endswith(f"The predictions alone say {JUDGED.mean():.3f}.")

@@ -50,7 +50,7 @@ def test_a_point_is_that_of_the_next_threshold_upwards(believed, exact):
     np.testing.assert_allclose(found, truth(THRESHOLDS[9]))
     assert point.precision.design_interval is None
     for result in (believed, exact):
-        for wrong in (0.01, 0.95, np.nan):
+        for wrong in (0.01, 0.95, np.nan, "0.5", None, [0.2, 0.5]):
             with pytest.raises(ba.QuestionError, match=r"lie between 0\.05 and 0\.9"):
                 result.at(wrong)
 
@@ -80,6 +80,9 @@ def test_the_threshold_for_a_precision_is_the_lowest_and_for_a_recall_the_highes
         assert result.threshold(recall=0.52).recall.estimate >= 0.52
         said = result.said_of_threshold(recall=0.52)
         assert said.startswith("The highest threshold where the recall is 0.52 or more")
+        for wrong in ("0.9", [0.9], np.nan):
+            with pytest.raises(ba.QuestionError, match=r"that is wanted lies in \(0, 1\], such as 0.9; found"):
+                result.threshold(precision=wrong)
 
 
 def test_a_threshold_with_a_probability_is_a_surer_one(believed):

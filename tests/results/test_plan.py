@@ -36,6 +36,14 @@ def test_the_summary_is_one_sentence_with_the_range_and_what_random_labels_need(
     assert len(said) == 2
 
 
+def test_one_label_is_no_labels():
+    said = made(labels_used=1, budgets=np.array([1, 2]), paths=np.full((16, 2), 0.1), needed=np.ones(16)).summary()
+    assert said.startswith("About 1 more label (1 to 1) until")
+    assert "labels such as the 1 so far suggests;" in said
+    unseen = {"kind": "probability", "needed": np.full(16, np.inf), "budgets": np.array([100, 101]), "random": None}
+    assert "the futures 1 more label is enough until" in made(**unseen | {"paths": np.full((16, 2), 0.1)}).summary()
+
+
 def test_labels_beyond_what_was_simulated_are_owned_up_to():
     assert "followed up to 400 labels" in made(needed=np.full(16, 350.0)).summary()
 

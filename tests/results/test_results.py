@@ -46,6 +46,10 @@ def test_probabilities_of_being_worst_follow_from_the_posterior(result):
     assert result.probability_best.sum() == pytest.approx(1)
     assert result.probability_among_worst(2).sum() == pytest.approx(2)
     assert result.probability_among_worst(4).tolist() == [1, 1, 1, 1]
+    for probability in (result.probability_among_worst, result.probability_among_best):
+        for wrong in (0, -1, 0.5, "2", None, [1, 2]):
+            with pytest.raises(ba.QuestionError, match="a whole number, 1 or more; found"):
+                probability(wrong)
 
 
 def test_mean_ranks_add_up_and_intervals_hold_the_median(result):
@@ -102,6 +106,11 @@ def test_groups_without_items_are_not_said_to_be_exact(question):
 def test_the_plot_shows_every_group_with_items(result):
     axes = result.plot(truth=[0.9, 0.5, 0.7, 0.8])
     assert len(axes.get_yticks()) == 4
+    for wrong in (0.9, [0.9, 0.5], [0.9] * 5):
+        with pytest.raises(ba.OutputError, match=r"needs truth of shape \(4\); found"):
+            result.plot(truth=wrong)
+    with pytest.raises(ba.OutputError, match="needs numbers for truth; found 'high'"):
+        result.plot(truth="high")
 
 
 @pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.Metric("accuracy"), ba.Compare(by="prediction")])

@@ -104,6 +104,13 @@ def test_precision_is_the_same_whatever_hides(session):
     assert "recall would be 0.800" in hidden.summary()
 
 
+@pytest.mark.parametrize("shares", [[0.5], [0.0]])
+def test_a_single_share_does_not_make_measures_the_same_whatever_hides(session, shares):
+    said = sure(session.result(question=ba.Metric(["precision", "f1"]))).sensitivity(shares).summary()
+    assert "precision: the same whatever hides" in said
+    assert f"If {shares[0]:.0%} of all positives hid among the 81 unlabelled items of low score, f1 would be" in said
+
+
 def test_the_accuracy_of_two_classes_falls_by_positives_that_hide():
     hidden = sure(told(ba.Metric("accuracy")).result()).sensitivity([0.0, 0.5])
     np.testing.assert_allclose(hidden.estimate, [0.98, 0.90], rtol=1e-6)  # eight known, and eight more among the 90
@@ -130,7 +137,7 @@ def test_questions_without_hidden_positives_say_so():
         a.result().sensitivity()
 
 
-@pytest.mark.parametrize("shares", [[0.1, 0.1], [1.0], [-0.1], [], [[0.1]], [float("nan")]])
+@pytest.mark.parametrize("shares", [[0.1, 0.1], [1.0], [-0.1], [], [[0.1]], [float("nan")], "many", ["0.1"], None])
 def test_shares_that_are_none_are_refused(f1, shares):
     with pytest.raises(QuestionError, match="Hidden shares increase"):
         f1.sensitivity(shares)

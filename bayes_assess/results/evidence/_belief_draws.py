@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import show, values_of
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Float
 from bayes_assess._tools.text import labels_suggest
@@ -223,8 +223,9 @@ class BeliefDraws(OnMeasures):
         >>> round(float(hidden.estimate[1]), 3)
         0.667
         """
-        given = np.asarray(shares, np.float64)
-        if given.ndim != 1 or not len(given) or not ((given >= 0) & (given < 1)).all() or (np.diff(given) <= 0).any():
+        given = values_of(shares)
+        fits = given.ndim == 1 and len(given) and given.dtype.kind in "iuf"
+        if not fits or not ((given >= 0) & (given < 1)).all() or (np.diff(given) <= 0).any():
             raise QuestionError(f"Hidden shares increase and lie in [0, 1), such as 0.1; found {show(shares)}.")
         reason = self._why_nothing_hides()
         if reason:
@@ -235,7 +236,7 @@ class BeliefDraws(OnMeasures):
         n_chosen = int(found.events[bulk].sum()) - n_random
         n_items = int(np.asarray(self.cells.sizes)[bulk].sum()) - n_chosen
         return Sensitivity(
-            shares=given,
+            shares=given.astype(np.float64),
             level=self.level,
             names=self.groups,
             n_items=n_items - n_random,

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.arrays import is_whole, listing, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float
-from bayes_assess._tools.text import labels_suggest
+from bayes_assess._tools.text import labels_suggest, plural
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
+from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import posterior_measure, simultaneous_band
 from bayes_assess.estimators.ratio_losses import ratio_losses
@@ -107,12 +108,12 @@ class Believed(BeliefDraws):
         columns = []
         for side in (first, second):
             at = np.flatnonzero(self.groups == side) if isinstance(side, str) else [side]
-            if len(at) != 1 or not 0 <= at[0] < len(self.groups):
+            if len(at) != 1 or not is_whole(at[0], 0) or at[0] >= len(self.groups):
                 raise QuestionError(f"There is no output {show(side)}; there are {listing(self.groups)}.")
-            columns.append(self.found.draws[:, at[0]])
+            columns.append(self.found.draws[:, int(at[0])])
         draws = columns[0] - columns[1]
         found = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
-        masses = region_masses(draws, rope + ROUNDING)
+        masses = region_masses(draws, checked_rope(rope) + ROUNDING)
         return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
     def to_arviz(
@@ -206,7 +207,7 @@ class Believed(BeliefDraws):
             n, wrong = int(audits.sum()), int(audits[:, 0].sum())
             return f"{ends}; {_found(n, '', wrong, 'error')}."
         quiet = events.coordinates.feature < 0
-        among = f" among {int(size[quiet].sum()):,} items not predicted positive"
+        among = f" among {plural(int(size[quiet].sum()), 'item')} not predicted positive"
         return f"{ends}; {self.said_of_random_labels(quiet, among)}."
 
     def _if_scores_fall(self) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 
@@ -49,7 +50,10 @@ def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
 
 
 def checked(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> np.ndarray:
-    array = np.asarray(values, dtype=float)
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise OutputError(f"The figure needs numbers for {name}; found {show(values)}.") from None
     fits = array.ndim == len(shape) and all(want in (None, have) for have, want in zip(array.shape, shape, strict=True))
     if not fits:
         expected = "(" + ", ".join("any" if want is None else str(want) for want in shape) + ")"
@@ -151,7 +155,8 @@ def finish(ax: Axes, xlabel: str | None, ylabel: str | None, title: str | None) 
     if ylabel:
         ax.set_ylabel(ylabel)
     if title:
-        ax.set_title(title, loc="left", fontsize=11)
+        # Lines are wrapped by the width of formulas, whatever `parse_math` says: a name with dollar signs is a name.
+        ax.set_title(title.replace("$", r"\$"), loc="left", fontsize=11, wrap=True)
 
 
 def legend(

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap, Normalize
 
 SMALLEST_NAMED = 4.5  # points: rows and columns below are not named
+_SHORT, _ACROSS = 7, 20  # letters of a name for which there is room in any figure, and of the longest below columns
 
 
-def matrix_axes(ax: Axes | None, rows: int, columns: int) -> Axes:
-    """Take the axes, or make a figure in which the cells of a matrix are about square."""
-    side = min(max(0.55 * max(rows, columns), 2.4), 5.6)
-    width = min(side * columns / max(rows, columns) + 2.4, WIDTH + 2.0)
-    return new_axes(ax, side * rows / max(rows, columns) + 1.4, width)
+def matrix_axes(ax: Axes | None, rows: Sequence[object], columns: Sequence[object]) -> Axes:
+    """Take the axes, or make a figure in which the cells of a matrix are about square, with room for the names."""
+    most = max(len(rows), len(columns))
+    side = min(max(0.55 * most, 2.4), 5.6)
+    letter = 0.6 * _font(72.0 * side / most) / 72.0
+    beside = max(len(short_name(name)) for name in rows) - _SHORT
+    below = max(len(short_name(name, _ACROSS)) for name in columns) - _SHORT
+    width = min(side * len(columns) / most + 2.4, WIDTH + 2.0) + letter * max(beside, 0)
+    return new_axes(ax, side * len(rows) / most + 1.4 + letter * max(below, 0), width)
 
 
 def squares(ax: Axes, values: np.ndarray, side: np.ndarray, *, cmap: str | Colormap, norm: Normalize) -> PolyCollection:
@@ -54,8 +59,8 @@ def squares(ax: Axes, values: np.ndarray, side: np.ndarray, *, cmap: str | Color
 def name_sides(ax: Axes, rows: Sequence[object], columns: Sequence[object]) -> None:
     """Write a name at every row and column."""
     room = cell_points(ax, (len(rows), len(columns)))
-    font = float(np.clip(0.9 * room, 4.0, 9.0))
-    across = [short_name(name, 20) for name in columns]
+    font = _font(room)
+    across = [short_name(name, _ACROSS) for name in columns]
     tilt = 0 if 0.62 * font * max(map(len, across)) < room else 90
     # `parse_math=False`: a name with dollar signs is a name.
     style = {"fontsize": font, "parse_math": False}
@@ -64,6 +69,11 @@ def name_sides(ax: Axes, rows: Sequence[object], columns: Sequence[object]) -> N
     ax.tick_params(length=0)
     for side in ("left", "bottom"):
         ax.spines[side].set_visible(False)
+
+
+def _font(room: float) -> float:
+    """Size of names beside rows or below columns that are so many points wide."""
+    return float(np.clip(0.9 * room, 4.0, 9.0))
 
 
 def cell_points(ax: Axes, shape: tuple[int, ...]) -> float:

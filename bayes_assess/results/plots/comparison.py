@@ -181,7 +181,8 @@ def pairs(
     if count > max_groups:
         raise OutputError(
             f"A figure of pairs shows up to {max_groups} groups; found {count}. "
-            "Choose groups, such as the first and last by estimate, or raise max_groups."
+            "Choose groups, such as the first and last by estimate, or pass more max_groups to plots.pairs; "
+            "tables have all pairs."
         )
     table = checked("masses", masses, (count, count, 3))
     value = table[..., 2] - table[..., 0]
@@ -190,7 +191,7 @@ def pairs(
     equal = table[..., 1] >= _SURE
     np.fill_diagonal(equal, False)
 
-    owner, ax = ax is None, matrix_axes(ax, count, count)
+    owner, ax = ax is None, matrix_axes(ax, names, names)
     colours = LinearSegmentedColormap.from_list("worse to better", [VERMILION, "#E4E4E4", BLUE])
     cells = squares(ax, value, np.where(decided, 1.0, _SMALL), cmap=colours, norm=Normalize(-1, 1))
     rows, columns = np.nonzero(equal)

@@ -94,11 +94,13 @@ def confusion_matrix(
             f"The figure needs probabilities; found values from {values.min():.3g} to {values.max():.3g}."
         )
 
-    ax = matrix_axes(ax, *values.shape)
+    classes = predicted if labels is None else labels
+    rows, named = _with_sizes(predicted, counts), max(values.shape) <= max_classes
+    ax = matrix_axes(ax, *((rows, classes) if named else (range(n) for n in values.shape)))
     room = cell_points(ax, values.shape)
     words = "P(label | predicted)"
     style: dict[str, Any] = {"cmap": "Blues", "norm": PowerNorm(_GAMMA, 0.0, 1.0)}
-    if max(values.shape) > max_classes or room < SMALLEST_NAMED:
+    if not named or room < SMALLEST_NAMED:
         cells = ax.imshow(values, **style)
         ax.set(xticks=[], yticks=[])
         ax.spines[["left", "bottom"]].set_visible(False)
@@ -113,7 +115,7 @@ def confusion_matrix(
         if numbers:
             _write_numbers(ax, values, width, cells, room)
             words += "" if width is None else f"\n± half the {interval_label}"
-        name_sides(ax, _with_sizes(predicted, counts), predicted if labels is None else labels)
+        name_sides(ax, rows, classes)
         finish(ax, "label", "predicted", title)
     colour_bar(ax, cells, words, [0, 0.01, 0.05, 0.2, 0.5, 1])
     return ax

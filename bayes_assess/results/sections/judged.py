@@ -8,6 +8,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.estimators.random_labels import labels_of_variance, random_labels
 from bayes_assess.results.sections.measures import Measures
 
@@ -84,7 +85,7 @@ class Judged(Measures):
         rows = zip(known.groups, self.judge, self.bias, self.bias_interval, strict=True)
         for name, judge, bias, (low, high) in rows:
             said = f"The predictions alone say {judge:.3f}{f' for {name}' if len(self.items) > 1 else ''}."
-            how = " (exact)" if exact else f", {known.interval_label} [{low:+z.3f}, {high:+z.3f}]"
+            how = " (exact)" if low == high else f", {known.interval_label} [{low:+z.3f}, {high:+z.3f}]"
             lines.append(f"{said} Their bias is {bias:+z.3f}{how}." if known.labels_used else said)
         lines = lines if len(lines) <= _LINES else [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
         return [*lines, self._price()] if known.labels_used and not exact else lines
@@ -92,7 +93,9 @@ class Judged(Measures):
     def _price(self) -> str:
         """Say how many random labels would do as well as those used."""
         n, intervals = int(self.random_labels.sum()), "an interval" if len(self.items) == 1 else "intervals"
-        return f"About {n:,} random labels would give {intervals} as narrow; {self.evidence.labels_used:,} were used."
+        used = self.evidence.labels_used
+        was = "was" if used == 1 else "were"
+        return f"About {plural(n, 'random label')} would give {intervals} as narrow; {used:,} {was} used."
 
     @property
     def _widths(self) -> Float[np.ndarray, " G"]:

@@ -117,6 +117,33 @@ def test_nothing_is_clipped_of_a_figure_with_many_rows():
     assert figure.bbox_inches.containsx(figure.get_tightbbox().x1)
 
 
+TITLE = "Better by more than 5 points of $a_1 and $b_2, which are the names of systems: 1,280 of 13,000 labelled"
+
+
+@pytest.mark.parametrize("names", [["e", "n", "w"], ["a name of 25 letters or so", "another such long name", "w"]])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda names: plots.pairs(MASSES[:3, :3], names, title=TITLE),
+        lambda names: plots.confusion_matrix(
+            np.full((3, 3), 1 / 3), names, interval_width=ENDS[:3, [0] * 3], title=TITLE
+        ),
+        lambda names: plots.forest(names, MIDDLE[:3], ENDS[:3], title=TITLE),
+    ],
+)
+def test_long_titles_are_wrapped_above_everything_else(make, names):
+    ax = make(names)
+    figure = ax.figure
+    figure.draw_without_rendering()
+    figure.draw_without_rendering()  # as notebooks and files do, which lay the figure out first
+    title, renderer = ax._left_title.get_window_extent(), figure.canvas.get_renderer()
+    assert title.x1 <= figure.bbox.x1
+    assert title.y1 <= figure.bbox.y1
+    for other in figure.axes[1:]:  # a colour bar
+        assert other.get_tightbbox(renderer).y1 <= title.y0
+    assert ax.get_title(loc="left").replace("\\", "") == TITLE
+
+
 def test_importing_the_package_does_not_import_matplotlib():
     code = (
         "import sys, bayes_assess.results.plots; assert not any(name.startswith('matplotlib') for name in sys.modules)"
