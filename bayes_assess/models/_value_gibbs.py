@@ -32,6 +32,7 @@ from bayes_assess.models._value_terms import (
 )
 
 _CHAINS, _BURN_IN = 64, 30
+_FEW, _FEWEST, _SWEEPS = 512, 8, 16  # draws below which chains are fewer, but not below 8, with so many sweeps of each
 
 
 class Draws(NamedTuple):
@@ -41,6 +42,17 @@ class Draws(NamedTuple):
     apart: Float[np.ndarray, "S K"]
     part: Float[np.ndarray, "S K B"]
     common: Float[np.ndarray, "S B"]
+
+
+def n_chains(n: int) -> int:
+    """Choose how many chains draw `n` of them: of few most of the work is that of getting there.
+
+    Examples
+    --------
+    >>> n_chains(4000), n_chains(256), n_chains(10)
+    (64, 16, 8)
+    """
+    return _CHAINS if n >= _FEW else max(_FEWEST, n // _SWEEPS)
 
 
 class Gibbs:
@@ -55,8 +67,9 @@ class Gibbs:
         counts: Int[np.ndarray, "K C"],
         apart: Float[np.ndarray, "J K"],
         rng: np.random.Generator,
+        chains: int = _CHAINS,
     ):
-        self.rng, self.values = rng, values
+        self.rng, self.values, self.n_chains = rng, values, chains
         self.grain = float(grain(self.values, np))
         self.seen = np.flatnonzero(counts.sum(1))
         self.counts, self.n_cells = counts[self.seen], len(counts)
@@ -66,12 +79,13 @@ class Gibbs:
         self.times, self.of_cell = self.counts[self.at, self.code], np.eye(len(self.seen))[self.at]
         self.of_part = np.eye(PARTS)[parts_of(self.values, np)[self.code]]
         self.model = terms(x, group, apart)
+        self.tau2, self.level_of = np.unique(self.model.tau2, return_inverse=True)  # of T levels few have their own
         rows = self.model.columns[self.seen]  # none before the first label
         self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
         self.state = self._start()
 
     def run(self, n: int) -> Draws:
-        sweeps = -(-n // _CHAINS)
+        sweeps = -(-n // self.n_chains)
         for _ in range(_BURN_IN):
             self._sweep()
         found = [self._sweep() for _ in range(sweeps)]
@@ -79,14 +93,14 @@ class Gibbs:
 
     def _start(self) -> Draws:
         model = self.model
-        mean = np.broadcast_to(model.columns @ model.mean, (_CHAINS, self.n_cells)).copy()
+        mean = np.broadcast_to(model.columns @ model.mean, (self.n_chains, self.n_cells)).copy()
         n = self.counts.sum(1)
         mean[:, self.seen] = self.counts @ self.values / n if len(n) else 0.0
         # Chains start from few outliers and wide cells to many and narrow ones: either is slow to become the other.
-        away = np.linspace(0, 1, _CHAINS)
+        away = np.linspace(0, 1, self.n_chains)
         variance = np.repeat(SIGMA_MEAN * 0.01 ** away[:, None], self.n_cells, axis=1)
         share = np.repeat(0.3 * away[:, None], self.n_cells, axis=1) + LEAST
-        common = np.full((_CHAINS, PARTS), 1 / PARTS)
+        common = np.full((self.n_chains, PARTS), 1 / PARTS)
         return Draws(
             mean, variance, np.ones_like(mean), share, np.repeat(common[:, None], self.n_cells, axis=1), common
         )
@@ -161,16 +175,16 @@ class Gibbs:
         error = variance[:, seen] / np.maximum(n, 1e-9)  # of the mean of a cell's labels
         before = model.columns @ model.mean
         own = observed - before[seen]  # (S, L)
-        weight = 1 / (model.tau2[:, None, None] * apart[:, seen] + error)  # (T, S, L)
-        rows = model.columns[seen]
+        weight = 1 / (self.tau2[:, None, None] * apart[:, seen] + error)  # (U, S, L)
+        rows, of = model.columns[seen], self.level_of
         inner = (weight @ self.squares).reshape(*weight.shape[:2], n_terms, n_terms)
         scale = np.sqrt(model.variance)[:, None, :]  # coefficients in units of their prior, which may be 0
-        inner = inner * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)
-        right = (weight * own) @ rows * scale
+        inner = inner[of] * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)  # (T, S, P, P)
+        right = ((weight * own) @ rows)[of] * scale
         lower = np.linalg.cholesky(inner)
         half = np.linalg.solve(lower, right[..., None])[..., 0]  # (T, S, P)
         log = 0.5 * (half**2).sum(-1) - np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1)
-        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)
+        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)[of]
         at = (log + rng.gumbel(size=log.shape)).argmax(0)  # (S,)
         each = np.arange(n_chains)
         upper = np.swapaxes(lower[at, each], -1, -2)

@@ -49,7 +49,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
-from bayes_assess.models._value_gibbs import Gibbs
+from bayes_assess.models._value_gibbs import Gibbs, n_chains
 from bayes_assess.models._value_terms import (
     GATHERED,
     LEAST,
@@ -277,7 +277,7 @@ class ValuedLabels(DrawnLabels):
         parts = (self.x, self.rarity, self.values, self.apart)
         x, rarity, values, apart = (np.asarray(part, np.float64) for part in parts)
         counts = np.asarray(self.counts, np.int64)
-        found = Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng).run(n)
+        found = Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng, n_chains(n)).run(n)
         near = within(values, found.mean, np.sqrt(found.variance), np)
         apart = found.apart[..., None]
         return (1 - apart) * near + apart * spread_out(found.part, values, np)

@@ -97,7 +97,7 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     alike = [other.name for other in tables if other is not table and _n_found(other.header, wanted) == len(wanted)]
     if alike:
         notes.append(f"Read the sheet {table.name!r} alone; others have these columns, too: {listing(alike)}.")
-    return Grid(numbers, columns, wrong, notes=notes)
+    return Grid(numbers, columns, wrong, notes=tuple(notes))
 
 
 def _tables(path: Path, wanted: Sequence[str]) -> list[_Table]:
