@@ -6,7 +6,8 @@
     ... --report [--worst 40] [--by-case]
 
 Questions are those of the package's registries (`_audit_questions.py`), worlds those of `_audit_worlds.py`: two
-classes, more classes, ratings, numbers, several labels per item, ranked lists. Every campaign has a pool of its own,
+classes, more classes, ratings, numbers, several labels per item, ranked lists; and samples of real predictions where
+BAYES_ASSESS_POOLS names a folder of them. Every campaign has a pool of its own,
 drawn from the world, and is a session: items are asked for in batches of 10, later 30, and looked at with 30 and 120
 labels (ranked lists with 200 and 600). With --back 0.5 of every batch only half of the labels come; with --unscored,
 which takes rows of its own, pools of two classes have predictions alone. All intervals of an
