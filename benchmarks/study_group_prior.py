@@ -4,7 +4,7 @@
         [--campaigns 2] [--minutes 15] [--rows benchmarks/results/group_prior.jsonl]
     ... --set "METHODS 12.5" --change intercept=0,2
     ... --harsh --pools 14 --seed 7
-    ... --recalls --pools 60 [--harsh] [--set "half way" --change level=1,0.5,1.4]
+    ... --recalls --rows benchmarks/results/recall_prior.jsonl --pools 70 [--set "half way" --change level=1,0.5,1.4]
     ... --report
 
 Pools are those of classifiers that scikit-learn fitted (`_fitted_worlds.py`, a third of two classes), by prediction and
