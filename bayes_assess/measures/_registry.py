@@ -19,6 +19,25 @@ from bayes_assess.measures._ranking import average_precision, roc_auc
 from bayes_assess.measures._ratios import ratio, seme_f1_macro
 
 _SHORT = {"mae": "mean_absolute_error", "mse": "mean_squared_error", "rmse": "root_mean_squared_error"}
+_OTHER_NAMES = {  # under which people ask for measures
+    "sensitivity": "recall",
+    "tpr": "recall",
+    "tnr": "specificity",
+    "ppv": "precision",
+    "mcc": "matthews_corrcoef",
+    "phi": "matthews_corrcoef",
+    "kappa": "cohen_kappa",
+    "iou": "jaccard",
+    "dice": "f1",
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "ap": "average_precision",
+    "pr_auc": "average_precision",
+    "auprc": "average_precision",
+    "brier": "brier_score_loss",
+    "error_rate": "zero_one_loss",
+    "prevalence": "rate",
+}
 _AVERAGES = ("binary", "per_class", "macro", "micro", "weighted")
 
 
@@ -69,7 +88,8 @@ def measure(name: str, **options: object) -> Measure:
     text = _SHORT.get(str(name), str(name))
     make = MEASURES.get(text) or MEASURES.get(text.removesuffix("_score"))
     if make is None:
-        near = near_names(text, MEASURES, cutoff=0.5, end="_score")
+        other = near_names(text, _OTHER_NAMES, cutoff=1.0, end="_score")
+        near = [_OTHER_NAMES[one] for one in other] or near_names(text, MEASURES, cutoff=0.5, end="_score")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."
         raise QuestionError(f"There is no measure {show(name)}; {hint}")
     try:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayes_assess.errors import LabelError, QuestionError
-from bayes_assess.measures import MEASURES, Measure, item_losses, measure, value_of
+from bayes_assess.measures import MEASURES, Measure, _registry, item_losses, measure, value_of
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -32,6 +32,8 @@ def test_scikit_learns_function_names_are_known_too():
         (lambda: measure("acuracy"), "no measure 'acuracy'; did you mean 'accuracy'"),
         (lambda: measure("f1score"), "no measure 'f1score'; did you mean 'f1'"),
         (lambda: measure("F1-Macro"), "did you mean 'f1_macro'"),
+        (lambda: measure("Sensitivity"), r"no measure 'Sensitivity'; did you mean 'recall'\?"),
+        (lambda: measure("mcc"), r"did you mean 'matthews_corrcoef'\?"),
         (lambda: measure("zzz"), "no measure 'zzz'; the measures are accuracy, balanced_accuracy"),
         (lambda: measure(None), "no measure None"),
         (lambda: measure("accuracy", average="macro"), "'accuracy' takes no options"),
@@ -88,3 +90,8 @@ def test_one_measure_gives_a_number_and_a_list_an_array():
 def test_importing_makes_no_array():
     code = "import bayes_assess.measures, jax._src.xla_bridge as b; assert not b.backends_are_initialized()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_other_names_are_of_measures_and_no_names_of_them():
+    assert set(_registry._OTHER_NAMES.values()) <= set(MEASURES)
+    assert not set(_registry._OTHER_NAMES) & set(MEASURES)
