@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _CONTENDER = 0.05  # probability of being as good as the best, above which a summary names a system
 _SAID = 5
+_ALIKE = 0.005  # probability that several are the best, above which a summary says that the first may be one of them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +127,8 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         order = np.lexsort((self.estimate, probability))[::-1]
         first = order[0]
         others = [f"{systems[g]} ({probability[g]:.2f})" for g in order[1:_SAID] if probability[g] >= _CONTENDER]
-        within = f" or is within {self._rope} of the best" if self.question.rope else ""
+        tied = probability.sum() > 1 + _ALIKE  # draws in which several are best count for each
+        within = f" or is within {self._rope} of the best" if self.question.rope else " or is as good" if tied else ""
         also = f"; also possible: {', '.join(others)}" if others else ""
         return f"{systems[first]} has {self._of_measure}{within} with probability {probability[first]:.2f}{also}."
 

@@ -224,7 +224,7 @@ def test_the_verdict_says_its_probability_where_systems_may_be_equal():
     pool = ba.Pool(predictions=[0, 1, 1, 0] * 5, systems={"b": [0, 1, 0, 1] + [0, 1, 1, 0] * 4})
     result = ba.assess(pool, ba.Best(), seed=0).result()
     assert result.probability_good.sum() > 1.1 > result.probability_best.sum()
-    assert f"with probability {result.probability:.2f}" in result.verdict
+    assert f"has the highest accuracy or is as good with probability {result.probability:.2f}" in result.verdict
 
 
 def test_of_losses_the_lowest_is_the_best():
