@@ -184,10 +184,7 @@ class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
             drawn = partial(self._drawn, cells, some, start)
             found.append(self._widened(cells, self.posterior(cells, prior, some), drawn, level))
         ends = np.concatenate(found).reshape(*counts.shape[:-2], *found[0].shape[1:])
-        if draws is None:
-            return ends
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        return np.stack([np.minimum(low, ends[..., 0]), np.maximum(high, ends[..., 1])], axis=-1)
+        return ends if draws is None else _further(ends, draws, level)
 
     def plan_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Compute the intervals of a few campaigns from few draws, whether they hold the posterior mean or not."""
@@ -425,7 +422,13 @@ def _widened_by(
 ) -> Float[np.ndarray, "... 2"]:
     """Compute the ends of draws, or those of errors drawn three ways where they are further out."""
     errors, least, most = three
-    ends = _ends_of_three(errors, least, most, level)
+    return _further(_ends_of_three(errors, least, most, level), draws, level)
+
+
+def _further(
+    ends: Float[np.ndarray, "... 2"], draws: Float[np.ndarray, "S ..."], level: float
+) -> Float[np.ndarray, "... 2"]:
+    """Return these ends, or the equal-tailed ones of draws where they are further out."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return np.stack([np.minimum(low, ends[..., 0]), np.maximum(high, ends[..., 1])], axis=-1)
 
