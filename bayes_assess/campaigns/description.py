@@ -264,6 +264,7 @@ def describe_belief(belief: Any) -> dict[str, object]:
     plain = {
         name: describe_belief(value) if type(value).__name__ in _BELIEFS else np.asarray(value).tolist()
         for name, value in parameters.items()
+        if value is not None
     }
     return {"model": kind, "parameters": plain}
 

@@ -8,15 +8,17 @@ theta_kj = (1 - theta_k,own) phi_kj, and in the plate ``prediction`` (K), with h
 
 where told_k are the mean scores of the other classes among the items predicted k, normalised, and even_k is uniform
 over the other classes: log kappa ~ Normal(log 12, 1.5) says how like q_k the rows are, logit lambda ~ Normal(-1, 1.5)
-how little the scores know of errors. Plate ``item`` (N): label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
+how little the scores know of errors. Where some classes are predicted for no item, as those are that a system does not
+know, even_k gives way to (1 - nu) even_k + nu new_k, with new_k uniform over them and logit nu ~ Normal(0, 2). Plate
+``item`` (N): label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
 
-Agreements and errors are independent, in the prior and so in the posterior. Given (kappa, lambda) the posterior is
-`NestedDirichlet`. The posterior of (log kappa, logit lambda) is carried by J weighted points
+Agreements and errors are independent, in the prior and so in the posterior. Given (kappa, lambda, nu) the posterior is
+`NestedDirichlet`. The posterior of their logarithms and logits is carried by J weighted points
 (`_numerics/dirichlet_points.py`). One more error j of row k, after n_kj of them and E_k errors in all, multiplies the
 weights by (kappa q_kj + n_kj) / (kappa + E_k), so that a campaign can go on from label to label at the cost O(J).
 
 By the aggregation property of the Dirichlet distribution errors that count for the same (labels of equal cost) may be
-taken together: told and even are then sums.
+taken together: told, even and new are then sums.
 
 Shapes: counts (..., K, O), points (..., J), draws (S, ..., K, O). Everything is 64-bit.
 """
@@ -25,7 +27,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Points
-from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, weighted_points
+from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, NEW, mean_rows, weighted_points
 from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy, regression
@@ -65,6 +66,7 @@ def program(
     own: Int[Array, " K"],
     told: Float[Array, "K O"],
     even: Float[Array, "K O"],
+    new: Float[Array, "K O"] | None = None,
 ) -> None:
     """Run the generative program: a regression of agreements, shares of errors around the scores', a label per item.
 
@@ -76,7 +78,7 @@ def program(
         Outcomes; left out, the program simulates them.
     covariates, location, scale : (K, P), (P,), (P,)
         As in `hierarchical_accuracy.program`.
-    own, told, even : (K,), (K, O), (K, O)
+    own, told, even, new : (K,), (K, O), (K, O), (K, O) or None
         As in `HierarchicalConfusion`; here every outcome is possible.
 
     Examples
@@ -96,11 +98,13 @@ def program(
     own, told, even = (xp.asarray(x) for x in (own, told, even))
     expected, strength = regression(covariates, location, scale)
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
-    logit_mix: Any = numpyro.sample("logit_mix", dist.Normal(*MIX))
-    mix = engine.sigmoid(logit_mix)
+    tables, logits = [told, even], [xp.asarray(numpyro.sample("logit_mix", dist.Normal(*MIX)))]
+    if new is not None:
+        tables.append(xp.asarray(new))
+        logits.append(xp.asarray(numpyro.sample("logit_new", dist.Normal(*NEW))))
     n_rows, n_outcomes = told.shape
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
-    q = xp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)
+    q = xp.take_along_axis(mean_rows(tables, logits), place, axis=1)
     counts, row = counts_of(predictions, labels, n_rows, n_outcomes), xp.arange(n_rows)
     right, errors = counts[row, own], xp.take_along_axis(counts, place, axis=1)
     with numpyro.plate("prediction", n_rows):
@@ -118,8 +122,9 @@ def program(
         numpyro.sample("label", dist.CategoricalLogits(log_theta[predictions]), obs=labels)
 
 
-_TABLES = ("told", "even", "counts")
-_DATA = ["agreement", "own", "told", "even", "counts", "log_kappa", "logit_mix", "log_weight"]
+_TABLES = ("told", "even", "counts", "new")
+_POINTS = ("log_kappa", "logit_mix", "log_weight", "logit_new")
+_DATA = ["agreement", "own", *_TABLES, *_POINTS]
 
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=[])
@@ -141,6 +146,11 @@ class HierarchicalConfusion(Points):
         Labels by outcome.
     log_kappa, logit_mix, log_weight : (..., J)
         Hyperparameter points (kappa, lambda) of the errors, and the logarithms of their weights.
+    new : (K, O), optional
+        Shares of the errors that are uniform over the classes that are predicted for no item; None where there are none
+        such, or nothing else.
+    logit_new : (..., J), optional
+        The points' nu.
 
     Examples
     --------
@@ -158,10 +168,18 @@ class HierarchicalConfusion(Points):
     log_kappa: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
     logit_mix: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
     log_weight: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
+    new: Float[Array, "K O"] | Float[np.ndarray, "K O"] | None = None
+    logit_new: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"] | None = None
 
     @classmethod
     @any_engine
-    def from_prior(cls, *, mean_scores: ArrayLike | None = None, n_classes: int | None = None) -> HierarchicalConfusion:
+    def from_prior(
+        cls,
+        *,
+        mean_scores: ArrayLike | None = None,
+        n_classes: int | None = None,
+        predicted: ArrayLike | None = None,
+    ) -> HierarchicalConfusion:
         """Build the prior; it has no strength to choose, since that is learned.
 
         Parameters
@@ -171,12 +189,14 @@ class HierarchicalConfusion(Points):
             predicted for no item, of which nothing is told.
         n_classes : int, optional
             C, where there are no scores.
+        predicted : (C,) bool, optional
+            Which classes are predicted for some item; left out, those with a row of scores, or all.
 
         Raises
         ------
         PriorError
-            If `mean_scores` is no square matrix or has a value outside [0, 1], there is one class, or neither or both
-            of `mean_scores` and `n_classes` are given.
+            If `mean_scores` is no square matrix or has a value outside [0, 1], there is one class, neither or both of
+            `mean_scores` and `n_classes` are given, or `predicted` does not fit.
 
         Examples
         --------
@@ -193,14 +213,17 @@ class HierarchicalConfusion(Points):
             raise PriorError(f"A confusion matrix has a row and a column for each of 2 classes or more; found {found}.")
         diagonal = np.eye(n, dtype=bool)
         even = ~diagonal / (n - 1)
+        known = np.ones(n, bool) if mean_scores is None else np.asarray(mean_scores).sum(1) > 0
+        known = known if predicted is None else _check_predicted(predicted, n)
+        new = _shares_of_new(known)
         if shares is None:
-            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), even, even)
+            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), even, even, new)
         told = np.where(diagonal, 0.0, shares)
         told /= told.sum(1, keepdims=True)
-        right, predicted = np.diagonal(shares).copy(), np.asarray(mean_scores).sum(1) > 0
-        if predicted.any():  # of the others nothing is known: not even that their scores are low
-            right[~predicted] = right[predicted].mean()
-        return _with_points(HierarchicalAccuracy.from_prior(mean_score=right), np.arange(n), told, even)
+        right = np.diagonal(shares).copy()
+        if known.any():  # of the others nothing is known: not even that their scores are low
+            right[~known] = right[known].mean()
+        return _with_points(HierarchicalAccuracy.from_prior(mean_score=right), np.arange(n), told, even, new)
 
     @any_engine
     def update_counts(self, counts: IntMatrix) -> HierarchicalConfusion:
@@ -208,7 +231,7 @@ class HierarchicalConfusion(Points):
         counts = xp.asarray(counts).astype(xp.float64)
         right, _ = split_counts(counts, self.own)
         agreement = self.agreement.update(right, counts.sum(-1))
-        return _with_points(agreement, self.own, self.told, self.even, self.counts + counts)
+        return _with_points(agreement, self.own, self.told, self.even, self.new, self.counts + counts)
 
     @any_engine
     def refreshed(self) -> HierarchicalConfusion:
@@ -243,16 +266,19 @@ class HierarchicalConfusion(Points):
         prior = self.agreement.program_arguments()
         regression = {name: prior[name] for name in ("covariates", "location", "scale")}
         errors = {"own": own, "told": told, "even": even}
+        if self.new is not None:
+            errors["new"] = np.asarray(self.new)
         return {"predictions": predictions, "labels": labels, **regression, **errors}
 
     @any_engine
     def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalConfusion:
         """Learn one label at the cost O(H + J + O): points stay, their weights move. Not for batches."""
-        own, told, even, counts = (xp.asarray(x) for x in (self.own, self.told, self.even, self.counts))
+        own, counts = xp.asarray(self.own), xp.asarray(self.counts)
         _, errors = split_counts(counts[cell][None], own[cell][None])
         agrees = outcome == own[cell]
-        kappa, mix = xp.exp(self.log_kappa), engine.sigmoid(xp.asarray(self.logit_mix))
-        chance = kappa * ((1 - mix) * told[cell, outcome] + mix * even[cell, outcome]) + errors[0, outcome]
+        kappa = xp.exp(xp.asarray(self.log_kappa))
+        q = mean_rows([table[cell, outcome] for table in self._tables], self._logits)
+        chance = kappa * q + errors[0, outcome]
         likelihood = xp.where(agrees, 1.0, chance / (kappa + errors.sum()))
         return replace(
             self,
@@ -304,8 +330,18 @@ class HierarchicalConfusion(Points):
         [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
         """
         own = merged_own(level, self.own, np.asarray(self.even) > 0)
-        tables = {name: merge_columns(np.asarray(getattr(self, name)), level, n_levels) for name in _TABLES}
+        present = (name for name in _TABLES if getattr(self, name) is not None)
+        tables = {name: merge_columns(np.asarray(getattr(self, name)), level, n_levels) for name in present}
         return replace(self, own=own, **tables)
+
+    @property
+    def _tables(self) -> list[Array]:
+        """Shares told, even and perhaps new, as `mean_rows` mixes them."""
+        return [xp.asarray(x) for x in (self.told, self.even, self.new) if x is not None]
+
+    @property
+    def _logits(self) -> list[Array]:
+        return [xp.asarray(x) for x in (self.logit_mix, self.logit_new) if x is not None]
 
     @any_engine
     def log_evidence(self) -> Float[Array, "*batch"]:
@@ -316,14 +352,19 @@ class HierarchicalConfusion(Points):
     def _moments(self):
         """Moments of the mixture.
 
-        Under every point the mean of phi is linear in (told, even, errors), with coefficients that rows alone have, so
-        that no K x O x J array is ever made.
+        Under every point the mean of phi is linear in (told, even, new, errors), with coefficients that rows alone
+        have, so that no K x O x J array is ever made.
         """
         _, errors = split_counts(xp.asarray(self.counts), self.own)
-        kappa, mix = xp.exp(self.log_kappa)[..., None, :], engine.sigmoid(self.logit_mix)[..., None, :]
+        kappa = xp.exp(xp.asarray(self.log_kappa))[..., None, :]
         total, w = kappa + errors.sum(-1)[..., None], self.weight[..., None, :]  # (..., K, J), (..., 1, J)
-        part = xp.stack([kappa * (1 - mix) / total, kappa * mix / total, 1 / total], axis=-1)  # (..., K, J, 3)
-        basis = xp.stack([*(xp.broadcast_to(x, errors.shape) for x in (self.told, self.even)), errors], axis=-1)
+        coefficients, rest = [], kappa
+        for logit in self._logits:
+            share = engine.sigmoid(logit)[..., None, :]
+            coefficients, rest = [*coefficients, rest * (1 - share)], rest * share
+        tables, coefficients = self._tables, [*coefficients, rest]
+        part = xp.stack([x / total for x in (*coefficients, 1)], axis=-1)  # (..., K, J, 3 or 4)
+        basis = xp.stack([*(xp.broadcast_to(x, errors.shape) for x in tables), errors], axis=-1)
         center = (w[..., None] * part).sum(-2)
         off, narrow = part - center[..., None, :], w / (total + 1)
         linear = (narrow[..., None] * part).sum(-2)
@@ -347,36 +388,60 @@ class HierarchicalConfusion(Points):
         shape = self.counts.shape
         counts = xp.asarray(self.counts).reshape(-1, 1, shape[-1])
         n, n_rows = n_quantile_draws(counts.shape), shape[-2]
-        log_kappa, logit_mix, log_weight = (
-            xp.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (self.log_kappa, self.logit_mix, self.log_weight)
-        )
+        points = {name: getattr(self, name) for name in _POINTS}
+        tables = {name: getattr(self, name) for name in ("own", *_TABLES) if name != "counts"}
+        points = {name: xp.asarray(x).reshape(-1, np.shape(x)[-1]) for name, x in points.items() if x is not None}
+        tables = {name: xp.asarray(x) for name, x in tables.items() if x is not None}
         key_agreement, key_errors = engine.random.split(engine.random.key(0))
         agreement = xp.asarray(self.agreement.sample(key_agreement, n)).reshape(n, -1)
 
         def draw(row):
             key_point, key_share = engine.random.split(engine.random.fold_in(key_errors, row))
-            own, told, even = (xp.asarray(x)[row % n_rows][None] for x in (self.own, self.told, self.even))
-            points = (x[row // n_rows] for x in (log_kappa, logit_mix, log_weight))
-            alone = HierarchicalConfusion(self.agreement, own, told, even, counts[row], *points)
+            of_row = {name: x[row % n_rows][None] for name, x in tables.items()}
+            of_row |= {name: x[row // n_rows] for name, x in points.items()}
+            alone = replace(self, counts=counts[row], **of_row)
             alpha = _parameters(alone, engine.random.categorical(key_point, alone.log_weight, shape=(n,)))
-            return joined_draws(key_share, agreement[:, row][:, None], alpha, own)[:, 0]
+            return joined_draws(key_share, agreement[:, row][:, None], alpha, alone.own)[:, 0]
 
         return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)
 
 
-def _with_points(agreement: HierarchicalAccuracy, own, told, even, counts=None) -> HierarchicalConfusion:
+def _with_points(agreement: HierarchicalAccuracy, own, told, even, new, counts=None) -> HierarchicalConfusion:
     own, told, even = (xp.asarray(x) for x in (own, told, even))
+    new = None if new is None else xp.asarray(new)
     counts = xp.zeros(told.shape) if counts is None else counts
-    points = weighted_points(told, even, split_counts(counts, own)[1])
-    return HierarchicalConfusion(agreement, own, told, even, counts, *points)
+    log_kappa, logit_mix, logit_new, log_weight = weighted_points(told, even, new, split_counts(counts, own)[1])
+    return HierarchicalConfusion(
+        agreement, own, told, even, counts, log_kappa, logit_mix, log_weight, new=new, logit_new=logit_new
+    )
+
+
+def _check_predicted(predicted: ArrayLike, n: int) -> np.ndarray:
+    predicted = np.asarray(predicted)
+    if predicted.dtype != bool or predicted.shape != (n,):
+        raise PriorError(
+            f"`predicted` says True or False of each of {n} classes; found an array of shape {predicted.shape}, "
+            f"{predicted.dtype}."
+        )
+    return predicted
+
+
+def _shares_of_new(predicted: np.ndarray) -> Float[np.ndarray, "C C"] | None:
+    """Spread errors evenly over the classes that are never predicted; None where that says nothing of its own."""
+    n = len(predicted)
+    other = ~predicted & ~np.eye(n, dtype=bool)
+    n_other = other.sum(1)
+    if not predicted.any() or not 0 < n_other[predicted][0] < n - 1:
+        return None
+    even = ~np.eye(n, dtype=bool) / (n - 1)
+    return np.where(n_other[:, None] > 0, other / np.maximum(n_other, 1)[:, None], even)
 
 
 def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch K O"]:
     """Dirichlet parameters of the errors at chosen points."""
     _, errors = split_counts(xp.asarray(belief.counts), belief.own)
-    log_kappa, logit_mix = (_taken(x, point)[..., None, None] for x in (belief.log_kappa, belief.logit_mix))
-    kappa, mix = xp.exp(log_kappa), engine.sigmoid(logit_mix)
-    return kappa * ((1 - mix) * xp.asarray(belief.told) + mix * xp.asarray(belief.even)) + errors
+    log_kappa, *logits = (_taken(x, point)[..., None, None] for x in (belief.log_kappa, *belief._logits))
+    return xp.exp(log_kappa) * mean_rows(belief._tables, logits) + errors
 
 
 def _taken(values: Array, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch"]:

@@ -75,7 +75,8 @@ def confusion_prior(pool: Pool, prior: GivenPrior, strength: float | None, defau
     n_classes = pool.n_classes
     if is_learned(prior, strength):
         if pool.confidence is None:
-            return HierarchicalConfusion.from_prior(n_classes=n_classes)
+            predicted = count(pool.predictions, n_classes, pool.multiplicity) > 0
+            return HierarchicalConfusion.from_prior(n_classes=n_classes, predicted=predicted)
         return HierarchicalConfusion.from_prior(mean_scores=_mean_scores(pool))
     if is_belief(prior):
         return own_prior(prior, strength, (n_classes, n_classes), "a row per predicted class and a column per label")

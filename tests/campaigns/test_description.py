@@ -103,6 +103,7 @@ def test_designs_come_back(name):
         ba.HierarchicalAccuracy.from_prior(mean_score=[0.6, 0.9]),
         ba.HierarchicalCalibration.from_prior(score=[[0.6, 0.9], [0.7, 0.8]], size=[[3, 4], [5, 6]]),
         ba.HierarchicalConfusion.from_prior(mean_scores=[[0.6, 0.4], [0.1, 0.9]]),
+        ba.HierarchicalConfusion.from_prior(mean_scores=[[0.6, 0.4, 0], [0.1, 0.9, 0], [0, 0, 0]]),
         ba.PairedOutcomes(np.array([[1.0, 2.0, 3.0, 4.0]])),
         ScorePrior(np.array([[0.25, 0.75]])),
     ],

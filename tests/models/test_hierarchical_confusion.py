@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import jax
@@ -25,34 +26,47 @@ SCORES = np.array([[0.70, 0.24, 0.05, 0.01], [0.06, 0.55, 0.38, 0.01], [0.02, 0.
 PRIOR = HierarchicalConfusion.from_prior(mean_scores=SCORES)
 COUNTS = np.array([[5, 2, 1, 0], [0, 6, 4, 0], [1, 0, 9, 0], [0, 0, 0, 0]])
 POSTERIOR = PRIOR.update_counts(COUNTS)
+# A system that does not know the last class: its scores exclude it, and some errors are of it.
+KNOWN = np.array([[0.70, 0.25, 0.05, 0], [0.06, 0.55, 0.39, 0], [0.02, 0.08, 0.90, 0], [0, 0, 0, 0]])
+UNKNOWN = HierarchicalConfusion.from_prior(mean_scores=KNOWN)
+OF_UNKNOWN = np.array([[5, 1, 0, 3], [0, 6, 2, 2], [1, 0, 9, 2], [0, 0, 0, 0]])
 OFF = ~np.eye(4, dtype=bool)
 # Errors 1 and 2, and 0 and 3, count for the same, and one level of five is that of no label.
 LEVEL = np.array([[0, 1, 1, 2], [2, 0, 3, 2], [1, 1, 2, 1], [1, 0, 0, 3]])
 ALPHA = 1e-4  # false-alarm rate of one calibration test
 # A grid over 3.2 standard deviations to either side of two parameters leaves out 0.3 % of a normal distribution.
 LEFT_OUT = 4 * stats.norm.sf(3.2)
+ALSO_OF_NEW = 6 * stats.norm.sf(3.2)  # of three parameters
 
 
 def arguments(prior=PRIOR):
     """Collect what the program takes besides labels."""
-    return {name: jnp.asarray(getattr(prior.agreement, name)) for name in ("covariates", "location", "scale")} | {
-        name: jnp.asarray(getattr(prior, name)) for name in ("own", "told", "even")
-    }
+    given = prior.program_arguments()
+    return {name: jnp.asarray(x) for name, x in given.items() if name not in ("predictions", "labels")}
 
 
 def by_fine_grid(prior, counts):
-    """Evidence of the errors, and mean and variance of their shares, by a fine grid over both hyperparameters."""
-    log_kappa, logit = (x.ravel() for x in np.meshgrid(np.linspace(-6.5, 11.5, 241), np.linspace(-10, 8, 241)))
-    kappa, mix = np.exp(log_kappa)[:, None, None], special.expit(logit)[:, None, None]
+    """Evidence of the errors, and mean and variance of their shares, by a fine grid over all hyperparameters."""
+    axes = [np.linspace(-6.5, 11.5, 241), np.linspace(-10, 8, 241)]
+    if prior.new is not None:
+        axes = [axes[0][::4], axes[1][::4], np.linspace(-12, 12, 61)]
+    area = math.prod(axis[1] - axis[0] for axis in axes)
+    log_kappa, logit, logit_new = (*(x.ravel() for x in np.meshgrid(*axes)), None)[:3]
+    kappa, mix, even = np.exp(log_kappa)[:, None, None], special.expit(logit)[:, None, None], prior.even
+    if logit_new is not None:
+        share = special.expit(logit_new)[:, None, None]
+        even = (1 - share) * even + share * prior.new
     own = np.arange(counts.shape[1]) == np.asarray(prior.own)[:, None]
-    errors, alpha = np.where(own, 0, counts), kappa * ((1 - mix) * prior.told + mix * prior.even)
+    errors, alpha = np.where(own, 0, counts), kappa * ((1 - mix) * prior.told + mix * even)
     positive = np.where(alpha > 0, alpha, 1)
     terms = special.gammaln(positive + errors) - special.gammaln(positive)
     total = kappa[:, :, 0] + errors.sum(1)
     log_p = terms.sum((1, 2)) + (special.gammaln(kappa[:, :, 0]) - special.gammaln(total)).sum(1)
     log_p += stats.norm.logpdf(log_kappa, np.log(12), 1.5) + stats.norm.logpdf(logit, -1, 1.5)
+    if logit_new is not None:
+        log_p += stats.norm.logpdf(logit_new, 0, 2)
     p = np.exp(log_p - log_p.max())
-    evidence = np.log(p.sum() * (18 / 240) ** 2) + log_p.max()
+    evidence = np.log(p.sum() * area) + log_p.max()
     p /= p.sum()
     share = (alpha + errors) / total[:, :, None]
     mean = np.tensordot(p, share, 1)
@@ -69,20 +83,30 @@ def shares(belief):
     return share, np.where(OFF, variance / square[:, None], 0)
 
 
+NONE = np.array([[0, 0, 0, 9], [9, 0, 0, 0], [0, 9, 0, 0], [0, 9, 0, 0]])
+ALL_OF_UNKNOWN = np.array([[5, 0, 0, 6], [0, 6, 0, 7], [0, 0, 9, 2], [0, 0, 0, 0]])
+SOME = {"none": np.zeros((4, 4)), "few": COUNTS, "many": 20 * COUNTS, "other than told": COUNTS.T, "wrong": NONE}
+SOME_OF_UNKNOWN = {
+    "none": np.zeros((4, 4)), "few": OF_UNKNOWN, "many": 20 * OF_UNKNOWN, "none of it": COUNTS, "all": ALL_OF_UNKNOWN
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "counts",
-    [np.zeros((4, 4)), COUNTS, 20 * COUNTS, COUNTS.T, [[0, 0, 0, 9], [9, 0, 0, 0], [0, 9, 0, 0], [0, 9, 0, 0]]],
-    ids=["none", "few", "many", "other than told", "no agreement"],
+    ("prior", "counts", "left_out"),
+    [pytest.param(PRIOR, counts, LEFT_OUT, id=name) for name, counts in SOME.items()]
+    + [
+        pytest.param(UNKNOWN, counts, ALSO_OF_NEW, id=f"{name}, one unknown")
+        for name, counts in SOME_OF_UNKNOWN.items()
+    ],
 )
-def test_evidence_and_shares_of_errors_equal_a_fine_grid(counts):
-    counts = np.asarray(counts)
-    belief = PRIOR.update_counts(counts)
-    evidence, mean, variance = by_fine_grid(PRIOR, counts)
-    assert abs(belief.log_evidence() - belief.agreement.log_evidence() - evidence) < LEFT_OUT
+def test_evidence_and_shares_of_errors_equal_a_fine_grid(prior, counts, left_out):
+    belief = prior.update_counts(counts)
+    evidence, mean, variance = by_fine_grid(prior, counts)
+    assert abs(belief.log_evidence() - belief.agreement.log_evidence() - evidence) < left_out
     found_mean, found_variance = shares(belief)
-    assert (np.abs(found_mean - mean)[OFF] < 2 * LEFT_OUT * np.sqrt(variance[OFF])).all()
+    assert (np.abs(found_mean - mean)[OFF] < 2 * left_out * np.sqrt(variance[OFF])).all()
     # What lies 3.2 standard deviations away and farther has some ten times its share in the variance.
-    np.testing.assert_allclose(found_variance[OFF], variance[OFF], rtol=10 * LEFT_OUT)
+    np.testing.assert_allclose(found_variance[OFF], variance[OFF], rtol=10 * left_out)
 
 
 def test_the_logarithm_of_the_rising_factorial_is_right_to_the_tenth_digit():
@@ -95,17 +119,18 @@ def test_the_logarithm_of_the_rising_factorial_is_right_to_the_tenth_digit():
 
 
 @pytest.mark.slow
-def test_nuts_on_the_program_agrees():
-    rows, columns = np.nonzero(COUNTS)
-    times = COUNTS[rows, columns]
+@pytest.mark.parametrize(("prior", "counts"), [(PRIOR, COUNTS), (UNKNOWN, OF_UNKNOWN)], ids=["known", "one unknown"])
+def test_nuts_on_the_program_agrees(prior, counts):
+    posterior, (rows, columns) = prior.update_counts(counts), np.nonzero(counts)
+    labels = (np.repeat(x, counts[rows, columns]) for x in (rows, columns))
     with jax.enable_x64(True):
         kernel = NUTS(program, target_accept_prob=0.95, init_strategy=init_to_median)  # from elsewhere it may not move
         mcmc = MCMC(kernel, num_warmup=1000, num_samples=8000, progress_bar=False)
-        mcmc.run(jax.random.key(0), np.repeat(rows, times), np.repeat(columns, times), **arguments())
+        mcmc.run(jax.random.key(0), *labels, **arguments(prior))
         theta = np.asarray(mcmc.get_samples(group_by_chain=True)["theta"])
-    draws = np.asarray(POSTERIOR.sample(jax.random.key(1), 40_000))
-    weight = np.asarray(POSTERIOR.agreement.weight)
-    a, b = POSTERIOR.agreement.parts
+    draws = np.asarray(posterior.sample(jax.random.key(1), 40_000))
+    weight = np.asarray(posterior.agreement.weight)
+    a, b = posterior.agreement.parts
     points = np.sqrt((weight[:, None] ** 2 * (a / (a + b) - weight @ (a / (a + b))) ** 2).sum(0))  # of the agreements
     for power in (1, 2):
         ours, theirs = draws**power, theta**power
@@ -119,11 +144,10 @@ def test_nuts_on_the_program_agrees():
 N_REPLICATES, N_LABELS, N_DRAWS = 1200, 8, 63
 
 
-@pytest.fixture(scope="module")
-def replicates():
+def drawn(prior):
     """Confusion matrices and counts of labels that the program draws, (R, 4, 4) each."""
     predictions = jnp.repeat(jnp.arange(4), N_LABELS)
-    given = arguments()
+    given = arguments(prior)
 
     def one(key):
         trace = numpyro.handlers.trace(numpyro.handlers.seed(program, key)).get_trace(predictions, **given)
@@ -134,6 +158,16 @@ def replicates():
     return np.asarray(theta), np.asarray(counts)
 
 
+@pytest.fixture(scope="module")
+def replicates():
+    return drawn(PRIOR)
+
+
+@pytest.fixture(scope="module")
+def replicates_of_unknown():
+    return drawn(UNKNOWN)
+
+
 FAULTS = {
     "predictions as labels": lambda counts: PRIOR.update_counts(np.eye(4, dtype=int) * counts.sum(-1, keepdims=True)),
     "labels as predictions": lambda counts: PRIOR.update_counts(np.swapaxes(counts, -1, -2)),
@@ -141,6 +175,11 @@ FAULTS = {
     "rows in another order": lambda counts: PRIOR.update_counts(counts[:, ::-1, ::-1]),
     "scores of another class": lambda counts: other_scores().update_counts(counts),
     "errors lost": lambda counts: PRIOR.update_counts(counts * np.eye(4, dtype=int)),
+}
+# Of a class that is never predicted: that nothing is known of it, and that another class is it.
+FAULTS_OF_UNKNOWN = {
+    "no share of its own": replace(UNKNOWN, new=None, logit_new=None),
+    "another class": replace(UNKNOWN, new=np.roll(UNKNOWN.new, 1, axis=1) * OFF),
 }
 CONTRAST = np.array([[0.3, 0.5, -0.5, 0.1], [-1.0, 0.1, 1.0, 0.4], [0.6, -0.4, 0.2, 0.8], [1.0, -0.6, 0.1, 0.2]])
 
@@ -172,6 +211,19 @@ def test_calibration_catches_a_planted_fault(replicates, fault):
     assert p_value(theta, FAULTS[fault](counts)) < ALPHA
 
 
+@pytest.mark.slow
+def test_the_posterior_of_unknown_classes_is_calibrated(replicates_of_unknown):
+    theta, counts = replicates_of_unknown
+    assert p_value(theta, UNKNOWN.update_counts(counts)) > ALPHA
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS_OF_UNKNOWN)
+def test_calibration_catches_a_fault_of_unknown_classes(replicates_of_unknown, fault):
+    theta, counts = replicates_of_unknown
+    assert p_value(theta, FAULTS_OF_UNKNOWN[fault].update_counts(counts)) < ALPHA
+
+
 # -- learning ---------------------------------------------------------------------------------------------------------
 
 
@@ -181,35 +233,47 @@ def test_batches_of_labels_come_to_what_all_of_them_at_once_do():
     np.testing.assert_array_equal(twice.mean, POSTERIOR.mean)
 
 
+BOTH = pytest.mark.parametrize("prior", [PRIOR, UNKNOWN], ids=["known", "one unknown"])
+
+
 @pytest.mark.slow
-def test_campaigns_of_one_batch_come_to_what_each_alone_does():
-    both = PRIOR.update_counts(np.stack([COUNTS, COUNTS.T]))
+@BOTH
+def test_campaigns_of_one_batch_come_to_what_each_alone_does(prior):
+    both = prior.update_counts(np.stack([COUNTS, COUNTS.T]))
     assert both.mean.shape == both.variance.shape == both.component(jax.random.key(0)).mean.shape == (2, 4, 4)
     for found, counts in zip(both.mean, (COUNTS, COUNTS.T), strict=True):
-        np.testing.assert_allclose(found, PRIOR.update_counts(counts).mean, rtol=1e-9)
+        np.testing.assert_allclose(found, prior.update_counts(counts).mean, rtol=1e-9)
 
 
-def test_labels_one_by_one_come_to_what_counts_do():
+@pytest.mark.parametrize(
+    ("prior", "counts", "left_out"),
+    [(PRIOR, COUNTS, LEFT_OUT), (UNKNOWN, OF_UNKNOWN, ALSO_OF_NEW)],
+    ids=["known", "one unknown"],
+)
+def test_labels_one_by_one_come_to_what_counts_do(prior, counts, left_out):
     with jax.enable_x64(True):
         observe = jax.jit(lambda belief, cell, outcome: belief.observe(cell, outcome))
-        belief = jax.device_put(PRIOR)
-        for cell, outcome in np.argwhere(COUNTS):
-            for _ in range(COUNTS[cell, outcome]):
+        belief = jax.device_put(prior)
+        for cell, outcome in np.argwhere(counts):
+            for _ in range(counts[cell, outcome]):
                 belief = observe(belief, cell, outcome)
-    np.testing.assert_array_equal(belief.counts, COUNTS)
-    np.testing.assert_array_equal(belief.agreement.agreements, np.diag(COUNTS))
-    mean, variance = shares(POSTERIOR)
+    np.testing.assert_array_equal(belief.counts, counts)
+    np.testing.assert_array_equal(belief.agreement.agreements, np.diag(counts))
+    posterior = prior.update_counts(counts)
+    mean, variance = shares(posterior)
     # The points of the prior, weighted, against points placed anew: both leave out as much.
-    assert (np.abs(shares(belief)[0] - mean)[OFF] < 4 * LEFT_OUT * np.sqrt(variance[OFF])).all()
-    np.testing.assert_allclose(belief.refreshed().log_weight, POSTERIOR.log_weight, rtol=1e-12)
-    np.testing.assert_allclose(belief.refreshed().mean, POSTERIOR.mean, rtol=1e-12)
+    assert (np.abs(shares(belief)[0] - mean)[OFF] < 4 * left_out * np.sqrt(variance[OFF])).all()
+    np.testing.assert_allclose(belief.refreshed().log_weight, posterior.log_weight, rtol=1e-12)
+    np.testing.assert_allclose(belief.refreshed().mean, posterior.mean, rtol=1e-12)
 
 
-def test_entries_without_errors_have_nothing_to_say_of_the_points(monkeypatch):
+@BOTH
+def test_entries_without_errors_have_nothing_to_say_of_the_points(monkeypatch, prior):
+    posterior = prior.update_counts(COUNTS)
     monkeypatch.setattr(dirichlet_points, "_DENSE", 0)
     monkeypatch.setattr(dirichlet_points, "_FEWEST", 1)
-    np.testing.assert_allclose(PRIOR.update_counts(COUNTS).log_kappa, POSTERIOR.log_kappa, rtol=1e-9)
-    np.testing.assert_allclose(PRIOR.update_counts(COUNTS).log_weight, POSTERIOR.log_weight, atol=1e-8)
+    np.testing.assert_allclose(prior.update_counts(COUNTS).log_kappa, posterior.log_kappa, rtol=1e-9)
+    np.testing.assert_allclose(prior.update_counts(COUNTS).log_weight, posterior.log_weight, atol=1e-8)
 
 
 def test_rows_without_labels_follow_the_others():
@@ -228,6 +292,39 @@ def test_a_class_that_is_never_predicted_is_told_nothing():
     prior = HierarchicalConfusion.from_prior(mean_scores=scores)
     assert prior.told[2].tolist() == [0.5, 0.5, 0.0]
     assert prior.mean[1, 1] < prior.mean[2, 2] < prior.mean[0, 0]
+
+
+def test_rows_without_labels_learn_of_a_class_that_is_never_predicted():
+    counts = np.array([[40, 0, 0, 9], [0, 40, 0, 9], [0, 0, 0, 0], [0, 0, 0, 0]])
+    of_it = lambda belief: float(shares(belief)[0][2, 3])  # noqa: E731
+    deaf = replace(UNKNOWN, new=None, logit_new=None)
+    assert of_it(UNKNOWN.update_counts(counts)) > 0.7 > 0.4 > of_it(deaf.update_counts(counts))
+    none = UNKNOWN.update_counts(np.array([[40, 9, 0, 0], [0, 40, 9, 0], [0, 0, 0, 0], [0, 0, 0, 0]]))
+    assert of_it(none) < 0.2 < of_it(UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [
+        ([True, True, True], None),
+        ([False, False, False], None),
+        ([True, False, False], None),  # every error is of a class that is never predicted
+        ([True, True, False], [[0, 0, 1], [0, 0, 1], [0.5, 0.5, 0]]),
+    ],
+)
+def test_classes_that_are_never_predicted_have_a_share_where_that_says_something(predicted, expected):
+    new = HierarchicalConfusion.from_prior(n_classes=3, predicted=predicted).new
+    assert (new is None and expected is None) or new.tolist() == expected
+
+
+def test_pools_say_which_classes_are_never_predicted():
+    classes = ["a", "b", "c", "d"]
+    predictions, scores = np.array(["a", "b", "a", "b"]), np.tile([0.5, 0.4, 0.1, 0.0], (4, 1))
+    for given in ({}, {"scores": scores}, {"confidence": np.full(4, 0.7)}):
+        pool = ba.Pool(predictions=predictions, classes=classes, **given)
+        question = ba.ConfusionMatrix()
+        prior = question.prior(pool, question.setting(pool, 0).cells, None, None)
+        assert prior.new[:2].tolist() == [[0, 0, 0.5, 0.5]] * 2
 
 
 def test_imagined_labels_leave_the_means_where_they_are_and_narrow_the_posterior():
@@ -251,7 +348,11 @@ PART = POSTERIOR.component(jax.random.key(5))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("belief", [POSTERIOR, PART, POSTERIOR.merged(LEVEL, 5)], ids=["mixture", "part", "merged"])
+@pytest.mark.parametrize(
+    "belief",
+    [POSTERIOR, PART, POSTERIOR.merged(LEVEL, 5), UNKNOWN.update_counts(OF_UNKNOWN)],
+    ids=["mixture", "part", "merged", "one unknown"],
+)
 def test_moments_are_those_of_the_draws(belief):
     draws = np.asarray(belief.sample(jax.random.key(1), N_MOMENTS))
     possible = np.asarray(belief.mean) > 0
@@ -265,7 +366,9 @@ def test_moments_are_those_of_the_draws(belief):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("belief", [POSTERIOR, PART], ids=["mixture", "part"])
+@pytest.mark.parametrize(
+    "belief", [POSTERIOR, PART, UNKNOWN.update_counts(OF_UNKNOWN)], ids=["mixture", "part", "one unknown"]
+)
 def test_quantiles_are_those_of_the_draws(belief):
     draws = np.asarray(belief.sample(jax.random.key(4), N_MOMENTS))
     levels = np.array([0.05, 0.5, 0.95])
@@ -287,27 +390,34 @@ def test_draws_of_parts_are_draws_of_the_mixture():
     assert (np.abs(total - POSTERIOR.variance) < 4.5 * error).all()
 
 
-def test_merging_commutes_with_means_parts_and_updates():
-    merged = POSTERIOR.merged(LEVEL, 5)
-    np.testing.assert_allclose(merged.mean, merge_columns(POSTERIOR.mean, LEVEL, 5), rtol=1e-12)
+@BOTH
+def test_merging_commutes_with_means_parts_and_updates(prior):
+    posterior = prior.update_counts(COUNTS)
+    merged = posterior.merged(LEVEL, 5)
+    np.testing.assert_allclose(merged.mean, merge_columns(posterior.mean, LEVEL, 5), rtol=1e-12)
     np.testing.assert_array_equal(merged.counts, merge_columns(COUNTS, LEVEL, 5))
-    part = merged.component(jax.random.key(5))
-    np.testing.assert_allclose(part.alpha, PART.merged(LEVEL, 5).alpha, rtol=1e-12)
+    whole, part = (belief.component(jax.random.key(5)) for belief in (posterior, merged))
+    np.testing.assert_allclose(part.alpha, whole.merged(LEVEL, 5).alpha, rtol=1e-12)
     more = np.array([[0, 1, 0, 2], [1, 1, 0, 0], [0, 0, 3, 1], [1, 0, 1, 0]])
-    first, last = (part.update_counts(merge_columns(more, LEVEL, 5)), PART.update_counts(more).merged(LEVEL, 5))
+    first, last = (part.update_counts(merge_columns(more, LEVEL, 5)), whole.update_counts(more).merged(LEVEL, 5))
     for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(last), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-def test_merged_errors_have_the_evidence_of_a_matrix_of_their_own():
-    counts = merge_columns(COUNTS, LEVEL, 5)
-    merged = PRIOR.merged(LEVEL, 5)
+@pytest.mark.parametrize(
+    ("prior", "counts", "left_out"),
+    [(PRIOR, COUNTS, LEFT_OUT), (UNKNOWN, OF_UNKNOWN, ALSO_OF_NEW)],
+    ids=["known", "one unknown"],
+)
+def test_merged_errors_have_the_evidence_of_a_matrix_of_their_own(prior, counts, left_out):
+    counts = merge_columns(counts, LEVEL, 5)
+    merged = prior.merged(LEVEL, 5)
     belief = merged.update_counts(counts)
     evidence, mean, _ = by_fine_grid(merged, counts)
-    assert abs(belief.log_evidence() - belief.agreement.log_evidence() - evidence) < LEFT_OUT
+    assert abs(belief.log_evidence() - belief.agreement.log_evidence() - evidence) < left_out
     own = np.arange(5) == belief.own[:, None]
     share = np.where(own, 0, belief.mean) / (1 - belief.agreement.mean)[:, None]
-    np.testing.assert_allclose(share, np.where(own, 0, mean), atol=2 * LEFT_OUT)
+    np.testing.assert_allclose(share, np.where(own, 0, mean), atol=2 * left_out)
 
 
 def test_an_error_is_not_merged_with_the_agreement():
@@ -394,6 +504,8 @@ def test_results_are_64_bit_and_the_setting_is_left_alone():
         ({"n_classes": 1}, "each of 2 classes or more; found 1"),
         ({"mean_scores": np.full((2, 3), 0.3)}, r"2 classes or more; found mean scores of shape \(2, 3\)"),
         ({"mean_scores": [[0.5, 1.5], [0.5, 0.5]]}, "between 0 and 1; predicted class 0, label 1 has 1.5"),
+        ({"n_classes": 3, "predicted": [True, False]}, r"each of 3 classes; found an array of shape \(2,\), bool"),
+        ({"n_classes": 2, "predicted": [1, 0]}, r"each of 2 classes; found an array of shape \(2,\), int64"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments, message):

@@ -1,12 +1,12 @@
-"""Weighted points in the place of the posterior of (log kappa, logit lambda), which Dirichlet rows share.
+"""Weighted points in the place of the posterior of the hyperparameters that Dirichlet rows share.
 
-Rows k are Dirichlet(kappa q_k), q_k = (1 - lambda) told_k + lambda even_k, with log kappa and logit lambda normal. The
-points are a grid along the principal axes of the posterior, found in passes: each takes the mean and the covariance of
-the grid before for its own, and the first is of the prior. A point's weight is its density times the area it stands
-for,
+Rows k are Dirichlet(kappa q_k), q_k = (1 - lambda) told_k + lambda even_k, with log kappa and logit lambda normal.
+Where some outcomes are new, even_k gives way to (1 - nu) even_k + nu new_k, with logit nu normal. The points are a grid
+along the axes of the posterior's covariance, found in passes: each takes the mean and the covariance of the grid before
+for its own, and the first is of the prior. A point's weight is its density times the volume it stands for,
 
     log w = sum_k [log Gamma(kappa) - log Gamma(kappa + E_k) + sum_j log Gamma(kappa q_kj + n_kj)
-            - log Gamma(kappa q_kj)] + log prior + log area,    E_k = sum_j n_kj,
+            - log Gamma(kappa q_kj)] + log prior + log volume,    E_k = sum_j n_kj,
 
 so that the weights sum to the probability of the labels as a sequence.
 """
@@ -14,6 +14,7 @@ so that the weights sum to the probability of the labels as a sequence.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -26,22 +27,31 @@ from bayes_assess.models._numerics.special import log_rising
 # Of (log kappa, logit lambda), from the errors in public pools of 10 to 1,000 classes: kappa of 5 to 16 around uniform
 # rows, of 40 and more around those of scores, which lambda of 0 to 0.1 fits best.
 CONCENTRATION, MIX = (math.log(12.0), 1.5), (-1.0, 1.5)
-_LOCATION, _SCALE = (np.array(pair) for pair in zip(CONCENTRATION, MIX, strict=True))
+NEW = (0.0, 2.0)  # of logit nu, by benchmarks/study_unknown_classes.py: docs/priors.md has the table
+_LOCATION, _SCALE = (np.array(pair) for pair in zip(CONCENTRATION, MIX, NEW, strict=True))
 _SIDE, _REACH = 8, 3.2  # points of the grid along an axis, over so many standard deviations to either side
 _PASSES = 3  # from a grid over the prior to one over the posterior
 _NUMBERS = 2**16  # of one block of points
-_DENSE, _FEWEST = 2**14, 2**10  # entries of a matrix up to which all are taken, and of the shortest list of some
+_DENSE, _FEWEST = 2**11, 2**10  # entries of a matrix up to which all are taken, and of the shortest list of some
+
+
+Hyperpoints = tuple[
+    Float[Array, "*batch J"], Float[Array, "*batch J"], Float[Array, "*batch J"] | None, Float[Array, "*batch J"]
+]
 
 
 def weighted_points(
-    told: Float[Array, "K O"], even: Float[Array, "K O"], errors: Float[Array, "*batch K O"]
-) -> tuple[Float[Array, "*batch J"], Float[Array, "*batch J"], Float[Array, "*batch J"]]:
-    """Return log kappa, logit lambda and the log weight of every point; under 64-bit types.
+    told: Float[Array, "K O"],
+    even: Float[Array, "K O"],
+    new: Float[Array, "K O"] | None,
+    errors: Float[Array, "*batch K O"],
+) -> Hyperpoints:
+    """Return log kappa, logit lambda, logit nu and the log weight of every point; under 64-bit types.
 
     Parameters
     ----------
-    told, even : (K, O)
-        Rows that sum to 1, with zeros where an outcome is impossible.
+    told, even, new : (K, O)
+        Rows that sum to 1, with zeros where an outcome is impossible. Where `new` is None so is logit nu.
     errors : (..., K, O)
         Counts of outcomes, 0 where they are impossible.
 
@@ -49,25 +59,44 @@ def weighted_points(
     --------
     >>> import jax, jax.numpy as jnp
     >>> with jax.enable_x64(True):
-    ...     log_kappa, _, log_weight = weighted_points(jnp.eye(2), jnp.full((2, 2), 0.5), jnp.zeros((2, 2)))
+    ...     log_kappa, _, _, log_weight = weighted_points(
+    ...         jnp.eye(2), jnp.full((2, 2), 0.5), None, jnp.zeros((2, 2))
+    ...     )
     ...     round(float(jax.nn.softmax(log_weight) @ log_kappa), 6)  # the prior's mean, log 12
     2.484907
     """
     chosen = _seen if told.size > _DENSE and _is_one_matrix(errors) else _all
-    told, even, entries = chosen(told, even, errors)
-    return _points(told, even, entries, errors.sum(-1))
+    tables, entries = chosen([told, even] if new is None else [told, even, new], errors)
+    points, log_weight = _points(tables, entries, errors.sum(-1))
+    log_kappa, logit_mix, *logit_new = points
+    return log_kappa, logit_mix, logit_new[0] if logit_new else None, log_weight
+
+
+def mean_rows(tables: Sequence[Array], logits: Sequence[Array]) -> Array:
+    """Mix told, even and perhaps new shares, (1 - lambda) told + lambda ((1 - nu) even + nu new).
+
+    Examples
+    --------
+    >>> round(float(mean_rows([0.8, 0.5, 0.1], [np.array(0.0), np.array(0.0)])), 3)  # half of 0.8, half of 0.3
+    0.55
+    """
+    *tables, mean = tables
+    for table, logit in zip(reversed(tables), reversed(logits), strict=True):
+        share = engine.sigmoid(logit)
+        mean = (1 - share) * table + share * mean
+    return mean
 
 
 def _is_one_matrix(errors: Array) -> bool:
     return errors.ndim == 2 and not engine.is_traced(errors)
 
 
-def _all(told, even, errors):
-    """Return all entries of the matrix, flat."""
-    return told.ravel(), even.ravel(), errors.reshape(*errors.shape[:-2], -1)
+def _all(tables, errors):
+    """Return all entries of the matrices, flat."""
+    return tuple(xp.asarray(x).ravel() for x in tables), errors.reshape(*errors.shape[:-2], -1)
 
 
-def _seen(told, even, errors):
+def _seen(tables, errors):
     """Return the entries of a large matrix that errors were seen in, the others having nothing to say of the points.
 
     They are filled up to one of few lengths, so that few programs are compiled.
@@ -77,38 +106,36 @@ def _seen(told, even, errors):
     length = _FEWEST
     while length < len(place):
         length *= 4
-    filled = np.zeros((3, length))
-    filled[:, : len(place)] = [np.asarray(x).ravel()[place] for x in (told, even, flat)]
-    told, even, errors = (xp.asarray(x) for x in filled)
-    return told, even, errors
+    filled = np.zeros((len(tables) + 1, length))
+    filled[:, : len(place)] = [np.asarray(x).ravel()[place] for x in (*tables, flat)]
+    *tables, errors = (xp.asarray(x) for x in filled)
+    return tuple(tables), errors
 
 
 @engine.jit
 def _points(
-    told: Float[Array, " N"],
-    even: Float[Array, " N"],
-    errors: Float[Array, "*batch N"],
-    total: Float[Array, "*batch K"],
-):
+    tables: tuple[Float[Array, " N"], ...], errors: Float[Array, "*batch N"], total: Float[Array, "*batch K"]
+) -> tuple[list[Float[Array, "*batch J"]], Float[Array, "*batch J"]]:
     """Place the points of the hyperposterior and weigh them, for every batch of errors: N entries and K row sums."""
     if errors.ndim == 1:
-        return _placed(told, even, errors, total)
+        return _placed(tables, errors, total)
     flat = (x.reshape(-1, x.shape[-1]) for x in (errors, total))
-    found = engine.mapped(lambda one: _placed(told, even, *one), tuple(flat))
+    found = engine.mapped(lambda one: _placed(tables, *one), tuple(flat))
     return engine.tree_map(lambda x: x.reshape(*errors.shape[:-1], x.shape[-1]), found)
 
 
-def _placed(told, even, errors, total):
+def _placed(tables, errors, total):
     """Place a grid over the prior, then, by its mean and covariance, over what has most of the posterior."""
+    n_axes = len(tables)  # kappa, and a share for every table but the first
     axis = xp.linspace(-_REACH, _REACH, _SIDE)
     step = 2 * _REACH / (_SIDE - 1)
-    grid = xp.stack(xp.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    density = partial(_log_density, told, even, errors, total)
-    block = 2 ** int(math.log2(max(1, min(len(grid), _NUMBERS // told.size))))  # a divisor of the number of points
+    grid = xp.stack(xp.meshgrid(*[axis] * n_axes), axis=-1).reshape(-1, n_axes)
+    density = partial(_log_density, tables, errors, total)
+    block = 2 ** int(math.log2(max(1, min(len(grid), _NUMBERS // tables[0].size))))  # a divisor of the number of points
 
     def weighed(center, root):
         points = center + grid @ root.T
-        log_density = engine.mapped(density, points.reshape(-1, block, 2)).ravel()
+        log_density = engine.mapped(density, points.reshape(-1, block, n_axes)).ravel()
         return points, log_density + xp.log(xp.diagonal(root)).sum()
 
     def narrower(_, carry):
@@ -117,19 +144,22 @@ def _placed(told, even, errors, total):
         w = engine.softmax(log_weight)
         center = w @ points
         off = points - center
-        # The posterior within the area of a point counts as uniform.
+        # The posterior within the volume of a point counts as uniform.
         covariance = (w[:, None] * off).T @ off + root @ root.T * step**2 / 12
         return center, xp.linalg.cholesky(covariance)
 
-    start = xp.asarray(_LOCATION), xp.diag(xp.asarray(_SCALE))
+    start = xp.asarray(_LOCATION[:n_axes]), xp.diag(xp.asarray(_SCALE[:n_axes]))
     points, log_weight = weighed(*engine.fori_loop(0, _PASSES, narrower, start))
-    return points[:, 0], points[:, 1], log_weight + 2 * math.log(step)
+    return list(points.T), log_weight + n_axes * math.log(step)
 
 
-def _log_density(told, even, errors, total, points):
-    """Log posterior density of points (J, 2) up to the evidence: Dirichlet-multinomial errors, prior."""
-    kappa, mix = xp.exp(points[:, :1]), engine.sigmoid(points[:, 1:])
-    expected = xp.where(even > 0, kappa * ((1 - mix) * told + mix * even), 1.0)
+def _log_density(tables, errors, total, points):
+    """Log posterior density of points (J, P) up to the evidence: Dirichlet-multinomial errors, prior."""
+    log_kappa, *logits = (points[:, [p]] for p in range(points.shape[1]))
+    kappa = xp.exp(log_kappa)
+    expected = xp.where(tables[1] > 0, kappa * mean_rows(tables, logits), 1.0)
     gain = log_rising(expected, errors).sum(-1) - log_rising(kappa, total).sum(-1)
-    standard = (points - xp.asarray(_LOCATION)) / xp.asarray(_SCALE)
-    return gain - 0.5 * (standard**2).sum(-1) - math.log(2 * math.pi * float(_SCALE.prod()))
+    location, scale = (x[: points.shape[1]] for x in (_LOCATION, _SCALE))
+    standard = (points - xp.asarray(location)) / xp.asarray(scale)
+    constant = 0.5 * points.shape[1] * math.log(2 * math.pi) + math.log(float(scale.prod()))
+    return gain - 0.5 * (standard**2).sum(-1) - constant
