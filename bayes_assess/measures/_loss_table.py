@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import ClassVar
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
@@ -120,9 +122,16 @@ class LossTable:
         return self._every(defined, risk)
 
     def _every(self, function: Callable[[tuple[Part, ...], Array], Array], risk: FloatRisk) -> Array:
-        if all(part.elementwise for part in self.parts):
-            return function(self.parts, self._risk(risk))
-        return xp.vectorize(partial(function, self.parts), signature="(d)->(k)")(self._risk(risk))
+        """Apply a function of parts to risks (..., D): entry by entry where parts can, one by one where they cannot."""
+        risk = self._risk(risk)
+        runs = [(able, tuple(run)) for able, run in groupby(self.parts, lambda part: part.elementwise)]
+        if not engine.is_eager() and len(runs) > 1:  # one program for all of them
+            runs = [(False, self.parts)]
+        blocks = []
+        for able, parts in runs:
+            of_parts = partial(function, parts)
+            blocks.append((of_parts if able else xp.vectorize(of_parts, signature="(d)->(k)"))(risk))
+        return blocks[0] if len(blocks) == 1 else xp.concatenate(blocks, axis=-1)
 
     @x64
     def jacobian(self, risk: Float[Array, " D"]) -> Float[Array, "K D"]:

@@ -58,7 +58,7 @@ class Measure:
     derivative : callable, optional
         Maps R to Dg(R), (k, d), in closed form; by default JAX differentiates g.
     elementwise : bool
-        True: g and `defined` return scalars, and take risks (d, ...) with more axes, too, entry by entry.
+        True: g and `defined` take risks (d, ...) with more axes, too, entry by entry, and return (...) or (k, ...).
     made_by : (name, ((option, value), ...)), optional
         Arguments of `measure` that make it, where its name alone does not; left out of measures of one's own.
     build : callable, optional

@@ -161,7 +161,7 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
         ratios, mean = divide(numerator, denominator)[0], pair(risk)[0]
         return xp.concatenate([*(labels[0] * slope for slope in slopes), ratios - mean])[None] * per_label
 
-    fields = {"per_class": average == "per_class", "elementwise": average != "per_class", "derivative": derivative}
+    fields = {"per_class": average == "per_class", "elementwise": True, "derivative": derivative}
     return in_two(pair, loss=loss, name=name, bounded=True, **fields)
 
 

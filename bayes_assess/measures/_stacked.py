@@ -122,8 +122,9 @@ def _by_copy(
     """Apply a function of the risk of one copy to all copies."""
     if not part.elementwise:
         return engine.vmap(function)(risk[part.places])
-    found = function(xp.moveaxis(risk, -1, 0)[part.places.T])  # (N, *batch)
-    return xp.moveaxis(found, 0, -1)[..., None]
+    found = function(xp.moveaxis(risk, -1, 0)[part.places.T])  # (N, *batch) of one output, (K, N, *batch) of several
+    found = found[None] if found.ndim == risk.ndim else found
+    return xp.moveaxis(found, (0, 1), (-1, -2))
 
 
 def _averaged(part: Part, block: Float[Array, "*batch N K"]) -> Float[Array, "*batch M A K"]:

@@ -65,9 +65,7 @@ def risks(table, n=5):
 
 def test_the_registry_has_closed_forms_and_batches():
     assert len(TABLES) > 200
-    assert CLOSED == TABLES
-    apart = {case.id for case in TABLES} - {case.id for case in BATCHED}
-    assert all("per_class" in name for name in apart)
+    assert CLOSED == BATCHED == TABLES
 
 
 @pytest.mark.parametrize("table", CLOSED)
@@ -91,4 +89,20 @@ def test_batches_are_computed_entry_by_entry(table):
         np.testing.assert_allclose(values, apart.value(batch), rtol=1e-12)
         np.testing.assert_array_equal(defined, apart.defined(batch))
     assert values.shape == defined.shape == (2, 3, table.n_outputs)
+    np.testing.assert_allclose(table.value(batch), values, rtol=1e-12)  # compiled
+
+
+def test_a_measure_of_ones_own_is_computed_row_by_row_beside_batches():
+    gap = ba.Measure(
+        loss=lambda y, f: jnp.stack([y * f, (1 - y) * f]), g=lambda r: abs(r[0] - r[1]), name="gap", binary=True
+    )
+    pool = ba.Pool(scores=np.full(40, 0.4), predictions=np.arange(40) % 2)
+    table = table_for(["f1", gap, "recall_per_class", "accuracy"], pool)[1]
+    batch = risks(table, 6).reshape(2, 3, -1)
+    assert [part.elementwise for part in table.parts] == [True, False, True, True]
+    with engine.eager():
+        values, defined = table.value(batch), table.defined(batch)
+        for at in np.ndindex(2, 3):
+            np.testing.assert_allclose(values[at], table.value(batch[at]), rtol=1e-12)
+    assert defined.shape == values.shape == (2, 3, 5)
     np.testing.assert_allclose(table.value(batch), values, rtol=1e-12)  # compiled
