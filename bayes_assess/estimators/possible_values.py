@@ -11,7 +11,7 @@ from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.certain_bounds import certain_bounds
-from bayes_assess.estimators.ratio_losses import ratio_losses
+from bayes_assess.estimators.ratio_losses import Ratios, ratio_losses, ratios_apart
 from bayes_assess.measures import LossTable, PRCurveTable
 
 _MOST_NUMBERS = 500_000  # losses of all ratios in all campaigns that are looked at together
@@ -82,21 +82,31 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
     if table.is_curve:
         curve: Any = table
         return _of_curve(counts[..., curve.positive], counts.sum(-1), unlabelled)
-    ratios = ratio_losses(table, None)
-    if not len(ratios.outputs):
-        return ends
     rows, left = counts.reshape(-1, *counts.shape[-2:]), unlabelled.reshape(-1, unlabelled.shape[-1])
+    every = (
+        [(ratio_losses(table, None), np.arange(table.n_attributes))] if table.losses.is_dense else ratios_apart(table)
+    )
+    for ratios, attributes in every:
+        found = _of_ratios(ratios, rows[:, attributes], left[:, attributes])
+        for output in np.unique(ratios.outputs):
+            ends[..., output, :] = found[ratios.outputs == output].sum(0).reshape(*batch, 2)
+    return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
+
+
+def _of_ratios(
+    ratios: Ratios, rows: Float[np.ndarray, "N A C"], left: Float[np.ndarray, "N A"]
+) -> Float[np.ndarray, "J N 2"]:
+    """Bound ratios, with their signs, in every one of N campaigns."""
+    if not len(ratios.outputs):
+        return np.empty((0, len(rows), 2))
     step = max(_MOST_NUMBERS // ratios.f.size, 1)
     f, g, low, high = (x[:, None] for x in (ratios.f, ratios.g, *ratios.ranges.T))
     with engine.eager():
         parts = [
             certain_bounds(f, g, rows[i : i + step], left[i : i + step], low, high) for i in range(0, len(rows), step)
         ]
-    found = np.concatenate(parts, axis=1)  # (J, campaigns, 2)
-    found = np.where(ratios.sign[:, None, None] < 0, -found[..., ::-1], found)
-    for output in np.unique(ratios.outputs):
-        ends[..., output, :] = found[ratios.outputs == output].sum(0).reshape(*batch, 2)
-    return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
+    found = np.concatenate(parts, axis=1)
+    return np.where(ratios.sign[:, None, None] < 0, -found[..., ::-1], found)
 
 
 def _of_curve(

@@ -5,7 +5,7 @@ Those are the measures that audits alone can answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
+from bayes_assess.measures._losses import SparseLosses
 
 if TYPE_CHECKING:
     from bayes_assess.measures._stacked import Part
@@ -52,7 +53,7 @@ def ratio_losses(table: LossTable | PRCurveTable, most: int | None = _MOST) -> R
 
     Parameters
     ----------
-    table : LossTable with dense losses, or PRCurveTable
+    table : LossTable or PRCurveTable
     most : int, optional
         Ratios of a `LossTable` at most, the first ones; None for all.
 
@@ -74,19 +75,69 @@ def ratio_losses(table: LossTable | PRCurveTable, most: int | None = _MOST) -> R
     return _of_losses(table, most) if special is None else special(table)
 
 
-def _of_losses(table: Any, most: int | None) -> Ratios:
-    values = np.asarray(table.losses.values)
+def ratios_apart(table: LossTable) -> Iterator[tuple[Ratios, Int[np.ndarray, " a"]]]:
+    """Yield the ratios of one output after the other, of the attributes alone that they depend on.
+
+    For tables of many outputs, of which all ratios at once do not fit into memory.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.measures import table_for
+    >>> pool = ba.Pool(predictions=[0, 1, 0, 1], groups={"site": ["a", "a", "b", "b"]})
+    >>> _, table = table_for("f1", pool, by="site")
+    >>> [(found.outputs.tolist(), attributes.tolist()) for found, attributes in ratios_apart(table)]
+    [([0], [0, 2]), ([1], [1, 3])]
+    """
+    attribute, place = _nonzero(table)
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(table.n_losses + 1))
+    for output, part, places in _outputs(table):
+        touched = np.unique(np.concatenate([attribute[order[starts[d] : starts[d + 1]]] for d in places]))
+        if _is_of_all(part):
+            touched = np.arange(table.n_attributes)
+        found = _ratios(part, table.losses.columns(places, touched).dense(), table.ranges[output])
+        if found:
+            yield _joined([(output, *one) for one in found]), touched
+
+
+def _of_losses(table: LossTable, most: int | None) -> Ratios:
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
+    for output, part, places in _outputs(table):
+        if most is not None and len(found) >= most:
+            break
+        found += [(output, *one) for one in _ratios(part, table.losses.columns(places).dense(), table.ranges[output])]
+    return _joined(found[:most]) if found else _none((table.n_attributes, table.n_classes))
+
+
+def _outputs(table: LossTable) -> Iterator[tuple[int, Part, Int[np.ndarray, " D"]]]:
+    """Yield outputs that are of one copy of a part and may be ratios, with the places of their losses."""
     at = 0
     for part in table.parts:
         n_outputs = part.n_outputs
+        alone = n_outputs == 1 and part.averaged == 1 and part.size <= 2 * _MOST_LOSSES
         for copy in range(len(part.starts)):
-            if n_outputs == 1 and part.averaged == 1 and at < len(table.ranges):
-                found += [(at, *one) for one in _ratios(part, values[..., part.places[copy]], table.ranges[at])]
+            if alone and at < len(table.ranges):
+                yield at, part, part.places[copy]
             at += n_outputs
-    found = found[:most]
-    if not found:
-        return _none(values.shape[:2])
+
+
+def _nonzero(table: LossTable) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    """Attributes and places of the losses that are not 0."""
+    values = np.asarray(table.losses.values)
+    attribute, _, place = np.nonzero(values)
+    if isinstance(table.losses, SparseLosses):
+        place = np.asarray(table.losses.index)[values != 0]
+    return attribute, place
+
+
+def _is_of_all(part: Part) -> bool:
+    """Whether a part is, or is the difference of, an affine function, which is a mean over all items."""
+    g, size = (part.g.of, part.g.size) if isinstance(part.g, Difference) else (part.g, part.size)
+    return isinstance(_form(g, size), _Affine)
+
+
+def _joined(found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]]) -> Ratios:
     return Ratios(*(np.array(column) for column in zip(*found, strict=True)))
 
 

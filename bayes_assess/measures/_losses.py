@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
+EVERY = slice(None)
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
 _LARGE, _FEW = 1e8, 0.05  # multiplications that are worth leaving out those with 0, where few losses are not
 
@@ -77,8 +78,8 @@ class DenseLosses:
     def dense(self) -> Float[np.ndarray, "A C D"]:
         return np.asarray(self.values)
 
-    def columns(self, places: Int[np.ndarray, " d"]) -> DenseLosses:
-        return DenseLosses(self.dense()[..., places])
+    def columns(self, places: Int[np.ndarray, " d"], rows: Int[np.ndarray, " a"] | slice = EVERY) -> DenseLosses:
+        return DenseLosses(self.dense()[rows][..., places])
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return xp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
@@ -123,11 +124,14 @@ class SparseLosses:
             dense[rows, columns, np.asarray(self.index)[..., place]] += np.asarray(self.values)[..., place]
         return dense
 
-    def columns(self, places: Int[np.ndarray, " d"]) -> DenseLosses | SparseLosses:
+    def columns(
+        self, places: Int[np.ndarray, " d"], rows: Int[np.ndarray, " a"] | slice = EVERY
+    ) -> DenseLosses | SparseLosses:
+        """Take the losses at these places alone, of these attributes."""
         kept = np.full(self.size, -1)
         kept[places] = np.arange(len(places))
-        index = kept[np.asarray(self.index)]
-        return losses_of(np.maximum(index, 0), np.where(index >= 0, self.values, 0.0), len(places))
+        index = kept[np.asarray(self.index)[rows]]
+        return losses_of(np.maximum(index, 0), np.where(index >= 0, np.asarray(self.values)[rows], 0.0), len(places))
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return engine.mapped(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from bayes_assess._tools import engine
 from bayes_assess.acquisition.cell_measure import measure_on_cells
 from bayes_assess.designs import Importance
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
+from bayes_assess.estimators.ratio_losses import ratio_losses
+from bayes_assess.measures import LossTable, _pool_losses, table_for
+from bayes_assess.measures._difference import difference_table
+from bayes_assess.measures._losses import SparseLosses, compress
 
 RATIOS = ["precision", "recall", "f1", "accuracy", "specificity", "jaccard"]
 
@@ -184,3 +189,48 @@ def test_studies_and_sessions_stay_within_alike():
     assert (study.estimates["importance"] >= least - 1e-9).all()
     assert (study.estimates["importance"] <= most + 1e-9).all()
     assert (np.diff(study.intervals["importance"]) <= most - least + 1e-9).all()
+
+
+def sparsely(table: LossTable) -> LossTable:
+    """The same table in the form of many outputs, of which only losses that are not 0 are kept."""
+    index, values = compress(table.losses.dense())
+    return replace(table, losses=SparseLosses(index, values, table.n_losses))
+
+
+@pytest.mark.parametrize(
+    ("measure", "options"),
+    [
+        (RATIOS, {}),
+        (["f1", "accuracy"], {"by": "site"}),
+        (["matthews_corrcoef", "recall", "f1_per_class"], {"by": "site"}),
+        ("accuracy", {"systems": ["prediction", "b"]}),
+        ("f1", {"systems": ["prediction", "b"], "by": "site"}),
+    ],
+)
+def test_they_are_those_of_a_table_that_keeps_few_losses(measure, options):
+    rng = np.random.default_rng(2)
+    groups, systems = {"site": np.arange(60) % 7}, {"b": rng.integers(0, 2, 60)}
+    pool = ba.Pool(predictions=rng.integers(0, 2, 60), classes=[0, 1], groups=groups, systems=systems)
+    _, dense = table_for(measure, pool, **options)
+    tables = [dense, difference_table(dense, 0, 1)] if isinstance(measure, str) else [dense]
+    counts = rng.integers(0, 3, (2, dense.n_attributes, 2)).astype(float)
+    labelled = LabelledByAttribute(counts, rng.integers(0, 4, (2, dense.n_attributes)).astype(float))
+    for table in tables:
+        np.testing.assert_allclose(possible_values(sparsely(table), labelled), possible_values(table, labelled))
+        for few, many in zip(ratio_losses(sparsely(table)), ratio_losses(table), strict=True):
+            np.testing.assert_allclose(few, many)
+
+
+@pytest.mark.parametrize("design", ["passive", "poisson", "variance_reduction"])
+def test_sessions_on_very_many_groups_answer(design, monkeypatch):
+    rng, site = np.random.default_rng(1), np.arange(120) % 12
+    labels = rng.integers(0, 2, 120)
+    pool = ba.Pool(predictions=np.where(rng.random(120) < 0.8, labels, 1 - labels), groups={"site": site})
+    results = []
+    for largest in (100, 2**22):
+        monkeypatch.setattr(_pool_losses, "LARGEST_DENSE", largest)
+        a = ba.assess(pool, ba.Metric(["f1", "accuracy"], by="site"), design=design)
+        ids = a.ask(40).ids
+        a.tell(ids, labels[ids])
+        results.append(a.result())
+    np.testing.assert_allclose(results[0].interval, results[1].interval)
