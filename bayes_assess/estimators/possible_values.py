@@ -83,9 +83,10 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
         curve: Any = table
         return _of_curve(counts[..., curve.positive], counts.sum(-1), unlabelled)
     rows, left = counts.reshape(-1, *counts.shape[-2:]), unlabelled.reshape(-1, unlabelled.shape[-1])
-    every = (
-        [(ratio_losses(table, None), np.arange(table.n_attributes))] if table.losses.is_dense else ratios_apart(table)
-    )
+    plain: Any = table
+    every = ratios_apart(plain)
+    if plain.losses.is_dense:
+        every = [(ratio_losses(plain, None), np.arange(plain.n_attributes))]
     for ratios, attributes in every:
         found = _of_ratios(ratios, rows[:, attributes], left[:, attributes])
         for output in np.unique(ratios.outputs):

@@ -101,7 +101,7 @@ def ratios_apart(table: LossTable) -> Iterator[tuple[Ratios, Int[np.ndarray, " a
             yield _joined([(output, *one) for one in found]), touched
 
 
-def _of_losses(table: LossTable, most: int | None) -> Ratios:
+def _of_losses(table: Any, most: int | None) -> Ratios:
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     for output, part, places in _outputs(table):
         if most is not None and len(found) >= most:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 EVERY = slice(None)
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
+_MANY = 1e7  # multiplications that are left to a product of matrices
 _LARGE, _FEW = 1e8, 0.05  # multiplications that are worth leaving out those with 0, where few losses are not
 
 FloatCells = Float[Array, "A C"] | Float[np.ndarray, "A C"]
@@ -64,6 +65,8 @@ class DenseLosses:
         return sparse.csr_array(np.reshape(self.values, (-1, self.size)))
 
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
+        if engine.is_eager() and np.size(self.values) * len(jacobian) > _MANY:  # NumPy's sum is no product of matrices
+            return np.asarray(self.values) @ np.asarray(jacobian).T
         return xp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")
 
     def squares(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C"]:

@@ -23,9 +23,11 @@ from bayes_assess.models._numerics.dirichlet_sampling import (
     others,
     sample_dirichlet,
 )
-from bayes_assess.models.belief import pool_shares
+from bayes_assess.models.belief import host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import added
+
+_MANY_VALUES = 2**12  # of one draw
 
 Values = Float[Array, "*shape"] | Float[np.ndarray, "*shape"]
 Counts = Int[Array, "*batch K O"] | Int[np.ndarray, "*batch K O"]
@@ -216,6 +218,19 @@ class Points(Compiled):
     def drawn_points(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Int[np.ndarray, "*shape"]:
         """Draw points by their weights, (*shape, ...), on the host."""
         return drawn_places(rng, np.asarray(self.weight), shape)
+
+    @any_engine
+    def pool_draws(
+        self: Any, key: PRNGKey, n: int, counts: Counts, sizes: Int[np.ndarray, " K"]
+    ) -> Float[np.ndarray, "S *shape"]:
+        """Draw `n` times the values in a pool of `sizes` items, of which `counts` (..., K, O) are labelled.
+
+        Draws of many values at once are those of NumPy's generator where NumPy computes, which are made sooner.
+        """
+        if not engine.is_eager() or math.prod(np.shape(counts)[-2:]) < _MANY_VALUES:
+            return super().pool_draws(key, n, counts, sizes)
+        key_theta, key_rest = engine.random.split(key)
+        return pool_shares(key_rest, self.draws(host_generator(key_theta), n), counts, sizes)
 
     def draws(self: Any, rng: np.random.Generator, n: int) -> Float[np.ndarray, "S *shape"]:
         """Draw `n` joint values by NumPy's generator, (n, ...): other ones than `sample`, and sooner."""

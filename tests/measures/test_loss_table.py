@@ -39,8 +39,10 @@ def sparse(table: LossTable) -> LossTable:
 # -- what the table computes -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("many", [1e7, 0], ids=["few losses", "many losses"])
 @engine.eager()  # operations of JAX are compiled one by one
-def test_directions_norms_and_covariance_are_those_of_the_definition():
+def test_directions_norms_and_covariance_are_those_of_the_definition(many, monkeypatch):
+    monkeypatch.setattr(_losses, "_MANY", many)
     rng = np.random.default_rng(0)
     table = table_of_all(3)
     risk, mass = table.mean(random_share(rng, table)), rng.random((3, 3))

@@ -13,6 +13,7 @@ from bayes_assess.models import (
     HierarchicalCalibration,
     HierarchicalConfusion,
     PairedOutcomes,
+    _bases,
 )
 from bayes_assess.models.alike_or_apart import AlikeOrApart
 from bayes_assess.models.belief import draws_on_host, is_mixture
@@ -94,3 +95,19 @@ def test_moments_of_a_point_have_parameters_that_are_finite():
     assert np.isfinite(found.a).all()
     assert np.isfinite(found.b).all()
     np.testing.assert_allclose(found.mean, [0.0, 1.0, 0.3], atol=1e-9)
+
+
+def test_draws_of_a_large_matrix_in_a_pool_have_the_moments_of_the_belief(monkeypatch):
+    """They come from NumPy's generator; in a large pool hardly an item is labelled, and chance is small."""
+    prior, (counts, _) = BELIEFS["confusion"]
+    with engine.eager():
+        posterior, key, sizes = prior.update_counts(counts), engine.random.key(0), np.full(3, 10**9)
+        few = posterior.pool_draws(key, N, counts, sizes)
+        monkeypatch.setattr(_bases, "_MANY_VALUES", 9)
+        draws = posterior.pool_draws(key, N, counts, sizes)
+        again = posterior.pool_draws(key, N, counts, sizes)
+    assert not np.array_equal(few, draws)
+    np.testing.assert_array_equal(again, draws)
+    mean, variance = np.asarray(posterior.mean), np.asarray(posterior.variance)
+    assert (np.abs(draws.mean(0) - mean) <= 5 * np.sqrt(variance / N)).all()
+    assert (np.abs(draws.var(0) / variance - 1) < 5 * np.sqrt(17 / N)).all()
