@@ -98,7 +98,9 @@ def rope_masses_samples(
     """
     rope = checked_rope(rope)
     d = xp.asarray(theta1, xp.float64) - xp.asarray(theta2, xp.float64)
-    w = xp.ones(d.shape) if weights is None else xp.asarray(weights, xp.float64)
+    if weights is None:
+        return _complete((d < -rope).mean(0, dtype=xp.float64), (d > rope).mean(0, dtype=xp.float64))
+    w = xp.asarray(weights, xp.float64)
     w = xp.broadcast_to(w.reshape(w.shape + (1,) * (d.ndim - w.ndim)), d.shape)
     total = w.sum(0)
     w = xp.where(total > 0, w / xp.where(total > 0, total, 1.0), 1 / d.shape[0])

@@ -26,6 +26,7 @@ Sizes = Int[np.ndarray, " K"] | None  # items of every cell, for a pool; None fo
 _BLOCK_NUMBERS = 2_000_000  # drawn at a time
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500  # where there is no closed form: as many as fit in some numbers
 _NUMBERS = 6_000_000
+_PAIR_NUMBERS, _PAIR_DRAWS = 2_000_000, 1_000_000_000  # of some pairs at a time, and of all pairs together
 _EXACT_UP_TO = 32  # unlabelled items of a cell, up to which their distribution is summed exactly
 
 
@@ -137,13 +138,24 @@ def pair_masses(
     if marginals is None:
         draws = _all_draws(posterior, counts, sizes)
         rounding = 0.0 if sizes is None else 1e-9  # of differences in a pool that are exactly the rope
-        return np.asarray(rope_masses_samples(draws[..., first], draws[..., second], rope + rounding))
+        return _masses_of_draws(draws, first, second, rope + rounding)
     used, place = np.unique(np.stack([first, second]), return_inverse=True)
     first, second = place.reshape(2, -1)
     a, b = (np.asarray(parameter)[..., used] for parameter in marginals)
     if sizes is None:
         return np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], rope))
     return pool_rope_masses(counts[..., used, :], sizes[used], a, b, first, second, rope)
+
+
+def _masses_of_draws(
+    draws: Float[np.ndarray, "S *batch K"], first: Int[np.ndarray, " P"], second: Int[np.ndarray, " P"], rope: float
+) -> Float[np.ndarray, "*batch P 3"]:
+    """Compute the masses of pairs from draws: of very many pairs from fewer draws, and some pairs at a time."""
+    draws = draws[: max(_FEWEST_DRAWS, _PAIR_DRAWS // max(len(first), 1))]
+    step = max(1, _PAIR_NUMBERS // (draws.size // draws.shape[-1]))
+    blocks = (slice(start, start + step) for start in range(0, len(first), step))
+    found = [rope_masses_samples(draws[..., first[b]], draws[..., second[b]], rope) for b in blocks]
+    return np.concatenate(found, axis=-2)
 
 
 def difference_in_halves(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bayes_assess.estimators.finite_pool import _EXACT_UP_TO, difference_in_halves, mean_absolute_gap
+from bayes_assess.estimators import finite_pool
+from bayes_assess.estimators.finite_pool import _EXACT_UP_TO, difference_in_halves, mean_absolute_gap, pair_masses
 from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy
 
 
@@ -66,3 +67,20 @@ def test_differences_have_the_moments_of_the_mixture_of_pools():
     middle = weight @ away
     np.testing.assert_allclose(half.mean, (1 + middle) / 2, rtol=1e-12)
     np.testing.assert_allclose(half.variance, weight @ (spread + (away - middle) ** 2) / 4, rtol=1e-9)
+
+
+def test_masses_of_very_many_pairs_are_computed_some_at_a_time(monkeypatch):
+    told, sizes = np.array([[2, 10], [5, 4], [0, 0], [9, 3]]), np.array([40, 9, 25, 99])
+    posterior, (first, second) = HierarchicalAccuracy.from_prior(n_groups=4).update_counts(told), np.triu_indices(4, 1)
+
+    def masses():
+        return pair_masses(posterior, told, sizes, first, second, 0.05)
+
+    whole = masses()
+    monkeypatch.setattr(finite_pool, "_PAIR_NUMBERS", 25_000)  # two pairs of 10,000 draws
+    np.testing.assert_array_equal(masses(), whole)
+    monkeypatch.setattr(finite_pool, "_PAIR_DRAWS", 6 * 2000)
+    few = masses()
+    assert not np.array_equal(few, whole)
+    assert (np.abs(few - whole) < 4.5 * np.sqrt(whole * (1 - whole) / 2000)).all()
+    np.testing.assert_allclose(few.sum(-1), 1)
