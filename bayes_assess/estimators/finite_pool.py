@@ -6,6 +6,7 @@ distribution, so that estimates and intervals close in on the exact answer as la
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ Sizes = Int[np.ndarray, " K"] | None  # items of every cell, for a pool; None fo
 
 _BLOCK_NUMBERS = 2_000_000  # drawn at a time
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500  # where there is no closed form: as many as fit in some numbers
-_NUMBERS = 6_000_000
+_NUMBERS, _MANY_NUMBERS = 6_000_000, 50_000_000
 _PAIR_NUMBERS, _PAIR_DRAWS = 2_000_000, 1_000_000_000  # of some pairs at a time, and of all pairs together
 _EXACT_UP_TO = 32  # unlabelled items of a cell, up to which their distribution is summed exactly
 
@@ -113,7 +114,7 @@ def value_interval(
     if sizes is None:
         return np.moveaxis(np.asarray(posterior.quantile(tails)), 0, -1)
     draws = _all_draws(posterior, counts, sizes)
-    return np.moveaxis(np.quantile(draws, tails, axis=0), 0, -1)
+    return np.moveaxis(np.quantile(draws, tails, axis=0, overwrite_input=True), 0, -1).astype(np.float64)
 
 
 def pair_masses(
@@ -272,9 +273,20 @@ def extended(
 
 
 def _all_draws(posterior: Belief, counts: np.ndarray, sizes: Sizes) -> Float[np.ndarray, "S *batch K *O"]:
-    """Draws of the cells' values, the same ones at every call, the fewer the more values there are."""
-    n = int(np.clip(_NUMBERS // max(int(np.prod(np.shape(posterior.mean))), 1), _FEWEST_DRAWS, _MOST_DRAWS))
-    return np.concatenate(list(value_draws(posterior, counts, sizes, 0, n)))
+    """Draws of the cells' values, the same ones at every call, the fewer the more values there are.
+
+    Very many are kept in 32 bits.
+    """
+    shape = np.shape(posterior.mean)
+    n = int(np.clip(_NUMBERS // max(math.prod(shape), 1), _FEWEST_DRAWS, _MOST_DRAWS))
+    blocks = value_draws(posterior, counts, sizes, 0, n)
+    if n * math.prod(shape) <= _MANY_NUMBERS:
+        return np.concatenate(list(blocks))
+    draws, at = np.empty((n, *shape), np.float32), 0
+    for block in blocks:
+        draws[at : at + len(block)] = block
+        at += len(block)
+    return draws
 
 
 def _blocks(n: int, numbers: int) -> Iterator[slice]:

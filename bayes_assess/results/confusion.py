@@ -111,10 +111,15 @@ class ConfusionResult(Result[Groupwise, Matrix]):
         """
         if not is_whole(n):
             raise QuestionError(f"The number of errors to tabulate is a whole number, 1 or more; found {show(n)}.")
+        return self._pairs(*self._frequent(n))
+
+    def _frequent(self, n: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        """Return the predictions and the labels of the n most frequent errors."""
         items = self.estimate * self.size[:, None]
         np.fill_diagonal(items, -1.0)
         order = np.argsort(-items.ravel(), kind="stable")[: min(int(n), items.size - len(items))]
-        return self._pairs(*np.unravel_index(order, items.shape))
+        rows, columns = np.unravel_index(order, items.shape)
+        return rows, columns
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the matrix as a heat map."""
@@ -154,10 +159,13 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             f"Confusion matrix of {len(self.classes)} classes; overall accuracy {diagonal:.3f}, {self.level:.0%} "
             f"{self.guarantee} interval [{low:.3f}, {high:.3f}]."
         ]
-        worst = self.confusions(3)
-        pairs = zip(worst["predicted"], worst["label"], worst["estimate"], worst["items"], strict=True)
-        found = [(predicted, label, share) for predicted, label, share, n in pairs if share * n > 0]
-        named = ", ".join(f"{label} taken for {predicted} ({share:.3f})" for predicted, label, share in found)
+        pairs = [(row, column, self.estimate[row, column]) for row, column in zip(*self._frequent(3), strict=True)]
+        classes = self.classes
+        named = ", ".join(
+            f"{classes[label]} taken for {classes[predicted]} ({share:.3f})"
+            for predicted, label, share in pairs
+            if share * self.size[predicted] > 0
+        )
         if named:
             lines.append(f"Most frequent errors, as shares of their predicted class: {named}.")
         if self.question.cost_matrix is not None:
