@@ -34,6 +34,7 @@ from bayes_assess.campaigns.journal_checks import (
     damaged,
     event_texts,
     explained,
+    path_of,
     read_event,
     read_header,
 )
@@ -110,7 +111,7 @@ class Journal:
         ...     journal.last_sequence
         0
         """
-        path = Path(path)
+        path = path_of(path)
         text = dumps(meta, "The meta data of a journal")
         _refuse_remains(path)
         # Written beside the target and linked into place: a crash leaves no half-made journal.
@@ -160,7 +161,7 @@ class Journal:
         Traceback (most recent call last):
         bayes_assess.errors.JournalError: There is no journal no-such-file.db; ...
         """
-        path = Path(path)
+        path = path_of(path)
         check_header(path)
         with explained(path, "opened"):
             connection = _connect(path, "rw")

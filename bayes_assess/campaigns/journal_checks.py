@@ -9,9 +9,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.files import is_journal
 from bayes_assess._tools.strict_json import dumps
 from bayes_assess.errors import JournalError
@@ -130,6 +132,22 @@ def read_event(row: tuple[Any, ...], sequence: int, before: int) -> tuple[Event,
     if found != sequence or check != checksum(before, sequence, kind, time, payload):
         raise ValueError("a gap, or the checksum differs")
     return _Recorded(sequence, kind.decode(), time.decode(), payload.decode()), check
+
+
+def path_of(given: str | PathLike[str]) -> Path:
+    """Return the path of a journal, or raise JournalError where none is given.
+
+    Examples
+    --------
+    >>> path_of(5)
+    Traceback (most recent call last):
+    bayes_assess.errors.JournalError: A journal is named by the path of its file, such as 'run.db'; found 5.
+    """
+    try:
+        return Path(given)
+    except TypeError:
+        found = f"A journal is named by the path of its file, such as 'run.db'; found {show(given)}."
+        raise JournalError(found) from None
 
 
 def check_header(path: Path) -> None:

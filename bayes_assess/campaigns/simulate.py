@@ -27,7 +27,7 @@ from bayes_assess.designs.ranked import RankedDesign, find_curve_design
 from bayes_assess.designs.step import ENDLESS
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, check_items
 from bayes_assess.questions import Question
 
 _OF_LABELS = {"classes": CompiledCampaigns, "sets": MultilabelCampaigns, "numbers": NumericCampaigns}
@@ -105,6 +105,7 @@ def simulate(
     (50, 2, 3)
     """
     seed, level = checked_seed(seed), checked_level(level)
+    check_items(pool, "simulate takes a Pool first, then the labels of all items")
     pool.check_in_memory("A simulated campaign needs the labels of all items")
     check_question(question)
     question = question.for_pool(pool)

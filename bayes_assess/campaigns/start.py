@@ -39,7 +39,7 @@ from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
 from bayes_assess.errors import DesignError, JournalError, PriorError
 from bayes_assess.models.belief import GivenPrior
 from bayes_assess.pool.pairs import PairPool
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, check_items
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PairedComparison, PrecisionCurve, Question, Setting
 from bayes_assess.questions.precision_curve import RankedSetting, put_to_ranks
@@ -232,6 +232,7 @@ def resume(
     >>> ba.resume(path, pool).labels_used
     2
     """
+    check_items(pool, "resume takes the path of a journal first, then its Pool")
     book = Journal.open(journal)
     if is_of_ranked_list(book):
         ranked, seed = read_ranked_description(book, pool, question, design)

@@ -263,3 +263,20 @@ def checked_pool(given: object) -> Pool:
     if not isinstance(given, Pool):
         raise QuestionError(f"assess takes a Pool first; found {type(given).__name__}. Make one with ba.Pool(...).")
     return given
+
+
+def check_items(given: object, takes: str) -> None:
+    """Refuse what is neither a pool nor a ranked list, and say what the call takes.
+
+    Raises
+    ------
+    QuestionError
+
+    Examples
+    --------
+    >>> check_items([0, 1], "resume takes the path of a journal and the Pool")
+    Traceback (most recent call last):
+    bayes_assess.errors.QuestionError: resume takes the path of a journal and the Pool; found list. ...
+    """
+    if not hasattr(given, "as_pool"):
+        raise QuestionError(f"{takes}; found {type(given).__name__}. Make one with ba.Pool(...).")

@@ -277,6 +277,21 @@ def test_things_that_are_no_pool_or_question_are_refused(arguments, error, messa
         ba.assess(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: ba.resume(POOL, "run.db"), ba.QuestionError, "path of a journal first, then its Pool; found str"),
+        (lambda: ba.resume("run.db", None), ba.QuestionError, "then its Pool; found NoneType"),
+        (lambda: ba.resume(POOL, POOL), ba.JournalError, r"path of its file, such as 'run.db'; found Pool"),
+        (lambda: ba.assess(POOL, ba.GroupAccuracy(), journal=5), ba.JournalError, "such as 'run.db'; found 5"),
+        (lambda: ba.simulate([0, 1], POOL, ba.GroupAccuracy()), ba.QuestionError, "simulate takes a Pool first"),
+    ],
+)
+def test_arguments_in_another_order_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
 def test_a_seed_must_be_a_whole_number():
     with pytest.raises(ba.BayesAssessError, match="seed"):
         ba.assess(POOL, ba.GroupAccuracy(), seed=-1)
