@@ -35,6 +35,30 @@ class CheckedDraws(NamedTuple):
         return np.tensordot(self.weights, self.theta, 1)
 
 
+def numbers_of_draws(draws: Any, site: str) -> Float[np.ndarray, "S *shape"]:
+    """Convert draws to an array: those of an array or of lists, or of a site of an ArviZ object.
+
+    Raises
+    ------
+    InferenceError
+        If they are no numbers, or there is no such site.
+
+    Examples
+    --------
+    >>> numbers_of_draws([[0.25, 0.5]], "theta").shape
+    (1, 2)
+    """
+    is_array = isinstance(draws, np.ndarray | jax.Array | list | tuple)
+    try:
+        return np.asarray(draws if is_array else posterior_draws(draws, site), np.float64)
+    except InferenceError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InferenceError(
+            f"Posterior draws are numbers, (draws, cells) or (draws, cells, outcomes): {error}"
+        ) from None
+
+
 def checked_draws(
     draws: object, site: str = "theta", weights: ArrayLike | None = None, n_cells: int | None = None
 ) -> CheckedDraws:
@@ -65,15 +89,7 @@ def checked_draws(
     if isinstance(draws, SampledBelief):
         weights = draws.importance if weights is None else weights
         draws = draws.draws
-    is_array = isinstance(draws, np.ndarray | jax.Array | list | tuple)
-    try:
-        theta = np.asarray(draws if is_array else posterior_draws(draws, site), np.float64)
-    except InferenceError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise InferenceError(
-            f"Posterior draws are numbers, (draws, cells) or (draws, cells, outcomes): {error}"
-        ) from None
+    theta = numbers_of_draws(draws, site)
     if theta.ndim not in (2, 3) or 0 in theta.shape:
         raise InferenceError(
             f"Posterior draws have the shape (draws, cells), or (draws, cells, outcomes); found {theta.shape}."

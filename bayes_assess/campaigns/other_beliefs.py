@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
-from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.seeds import generator
-from bayes_assess.acquisition._checked_draws import checked_draws
+from bayes_assess.acquisition._checked_draws import checked_draws, numbers_of_draws
 from bayes_assess.designs import DESIGNS, Design
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError, InferenceError
@@ -54,8 +53,7 @@ def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) 
     """
     if is_belief(posterior):
         return check_belief(posterior, shape, "the values of the session's groups")
-    is_array = isinstance(posterior, np.ndarray | jax.Array | list)
-    draws = np.asarray(posterior if is_array else posterior_draws(posterior, "theta"), np.float64)
+    draws = numbers_of_draws(posterior, "theta")
     arranged = question.cell_draws(draws, shape) if draws.ndim > 1 and len(draws) else None
     if arranged is None:
         raise InferenceError(

@@ -341,6 +341,13 @@ def test_draws_that_do_not_fit_are_refused_and_nothing_is_asked(name, draws, mes
     assert not a.events
 
 
+@pytest.mark.parametrize("draws", [["a"], [0.5, [0.5]]])
+def test_answers_by_draws_that_are_no_numbers_are_refused(draws):
+    a = session(next(iter(DESIGNS)))
+    with pytest.raises(ba.InferenceError, match="Posterior draws are numbers"):
+        a.result(posterior=draws)
+
+
 @pytest.mark.parametrize("design", ["passive", "oasis", "stratified"])
 def test_designs_without_a_belief_on_labels_are_refused(design):
     a = ba.assess(POOL, F1, design=design)
