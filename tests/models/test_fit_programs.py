@@ -316,9 +316,13 @@ def simulated(name: str, n_groups: int, seed: int) -> tuple[Any, np.ndarray]:
     """Draw labels of groups that differ, about ten of each."""
     rng = np.random.default_rng(seed)
     n = rng.poisson(10, n_groups)
-    if name == "hierarchical_confusion":
+    if name.startswith("hierarchical_confusion"):
         scores = 0.3 * rng.dirichlet(np.ones(n_groups), n_groups) + 0.7 * np.eye(n_groups)
         rows = np.stack([rng.dirichlet(15 * row + 1e-3) for row in scores])
+        if name.endswith("unknown"):  # to the scores, but not to the labels
+            scores[:, -1], n[-1] = 0, 0
+            scores = scores / scores.sum(1, keepdims=True)
+            scores[-1] = 0
         return ba.HierarchicalConfusion.from_prior(mean_scores=scores), rng.multinomial(n, rows)
     if name == "hierarchical_calibration":
         score, n = np.sort(rng.uniform(0.5, 0.99, (n_groups, 10)), axis=1), rng.poisson(10, (n_groups, 10))
@@ -347,12 +351,15 @@ def simulated(name: str, n_groups: int, seed: int) -> tuple[Any, np.ndarray]:
         ("hierarchical_accuracy", 100),
         ("hierarchical_confusion", 2),
         ("hierarchical_confusion", 6),
+        ("hierarchical_confusion, one unknown", 5),
         ("hierarchical_calibration", 1),
         ("rating_labels", 8),
     ],
 )
 def test_hierarchical_programs_converge_by_default(name, n_groups, seed):
     belief, counts = simulated(name, n_groups, seed)
-    data = ba.fit(programs()[f"{name}.program"], **belief.program_arguments(counts), pointwise=False, seed=seed)
+    data = ba.fit(
+        programs()[f"{name.split(',')[0]}.program"], **belief.program_arguments(counts), pointwise=False, seed=seed
+    )
     assert int(data["sample_stats"]["diverging"].values.sum()) == 0
     assert max(np.nanmax(diagnose(site.values)[0]) for site in data["posterior"].data_vars.values()) < 1.01
