@@ -13,12 +13,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from _fitted_worlds import fitted_pool
+from _fitted_worlds import SITES, fitted_pool, with_halves
 from _real_worlds import FOLDER, real_pool
 
 import bayes_assess as ba
 
-SITES = np.array(["north", "east", "south", "west"])
 SHARES = (0.5, 0.25, 0.15, 0.1)  # of the items by site
 UNEVEN = (1, 1, 2, 3, 8, 25, 120, 640)  # items of sites
 
@@ -51,7 +50,7 @@ def _systems(rng: np.random.Generator, predictions: np.ndarray, labels: np.ndarr
 
 def _groups(rng: np.random.Generator, n: int, site: np.ndarray | None = None) -> dict[str, np.ndarray]:
     site = SITES[rng.choice(4, n, p=SHARES)] if site is None else site
-    return {"site": site, "half": np.array(["a", "b"])[np.arange(n) % 2], "pair": np.arange(n) // 2}
+    return with_halves(site)
 
 
 def _binary(

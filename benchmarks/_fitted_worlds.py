@@ -17,6 +17,7 @@ import bayes_assess as ba
 TRAINED = 150, 1500  # items that the first classifier is fitted to
 SIZE = 500, 2500  # of a pool
 ENDS = (0.5, 0.75, 0.9)  # of the ranges that are groups, as shares of the items
+SITES = np.array(["north", "east", "south", "west"])
 
 
 def fitted_pool(rng: np.random.Generator, most_classes: int) -> tuple[ba.Pool, np.ndarray]:
@@ -46,15 +47,17 @@ def fitted_pool(rng: np.random.Generator, most_classes: int) -> tuple[ba.Pool, n
         }
     told = x_met[:, rng.integers(x.shape[1])]
     rank = told.argsort(kind="stable").argsort(kind="stable") / len(told)
-    groups = {
-        "site": np.array(["north", "east", "south", "west"])[np.searchsorted(ENDS, rank, side="right")],
-        "half": np.array(["a", "b"])[np.arange(len(labels)) % 2],
-        "pair": np.arange(len(labels)) // 2,
-    }
+    groups = with_halves(SITES[np.searchsorted(ENDS, rank, side="right")])
     pool = ba.Pool(
         predictions=scores.argmax(1), scores=scores, classes=list(range(n_classes)), groups=groups, systems=said
     )
     return pool, labels
+
+
+def with_halves(site: np.ndarray) -> dict[str, np.ndarray]:
+    """Return groups by site, two halves of the items, and pairs of them."""
+    place = np.arange(len(site))
+    return {"site": site, "half": np.array(["a", "b"])[place % 2], "pair": place // 2}
 
 
 def _data(rng: np.random.Generator, n: int, most_classes: int) -> tuple[np.ndarray, np.ndarray, int]:

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from _fitted_worlds import ENDS, SITES, with_halves
 
 import bayes_assess as ba
 
@@ -20,8 +21,6 @@ OF_TWO = ("nh_tweets", "nh_restaurant", "nh_abt_buy", "abt_buy", "amzn_goog", "n
 OF_MORE = ("20news", "cifar10", "cifar10_vgg", "mnist")
 OTHER_SYSTEM = {"cifar10": "cifar10_vgg", "cifar10_vgg": "cifar10"}  # of the same items
 SIZE = 500, 5000  # of a sample
-ENDS = (0.5, 0.75, 0.9)  # of ranges of ranks that are groups, as shares of the items
-SITES = np.array(["north", "east", "south", "west"])
 
 
 def real_pool(rng: np.random.Generator, two_classes: bool, folder: str | Path) -> tuple[ba.Pool, np.ndarray]:
@@ -52,11 +51,7 @@ def real_pool(rng: np.random.Generator, two_classes: bool, folder: str | Path) -
         if name in OTHER_SYSTEM:
             new = _read(folder, OTHER_SYSTEM[name])["scores"][items].argmax(1)
     n_classes = 2 if two_classes else scores.shape[1]
-    groups = {
-        "site": SITES[site],
-        "half": np.array(["a", "b"])[np.arange(len(labels)) % 2],
-        "pair": np.arange(len(labels)) // 2,
-    }
+    groups = with_halves(SITES[site])
     classes, systems = list(range(n_classes)), {"new": new, "old": old}
     return ba.Pool(predictions=predictions, scores=scores, classes=classes, groups=groups, systems=systems), labels
 
