@@ -81,6 +81,16 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
             """Return the class: its parts are known to type checkers, and names of classes with parts are classes."""
             return cls
 
+        def __getattr__(self, name: str) -> object:
+            """Say what there is, where only answers to other questions, or by other designs, have an attribute."""
+            of = self.__dict__
+            if name in self._of_parts and not any(hasattr(type(of[part]), name) for part in ("evidence", "section")):
+                raise AttributeError(
+                    f"The answer to {of['question'].name} by {of['evidence'].design!r} has no {name!r}: it is of "
+                    "other questions, or of other designs."
+                )
+            return object.__getattribute__(self, name)  # which fails as it has
+
     @cached_property
     def estimate(self) -> Any:
         """What is asked, estimated: a posterior mean, of measures a median, or an estimate from weighted draws."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -303,3 +305,20 @@ def test_a_figure_of_one_group_is_of_calibration_alone():
     for asked in ({"kind": "reliability"}, {"group": 0}):
         with pytest.raises(ba.QuestionError, match=r"A result plots|of calibration alone"):
             result.plot(**asked)
+
+
+def test_what_only_other_answers_have_is_said_to_be_theirs():
+    result = ba.assess(ba.Pool(predictions=[0, 1, 1, 0]), ba.GroupAccuracy()).result()
+    with pytest.raises(AttributeError, match="answer to GroupAccuracy by 'thompson' has no 'standard_error': it is of"):
+        result.standard_error  # noqa: B018
+    with pytest.raises(AttributeError, match="'GroupResult' object has no attribute 'nonsense'"):
+        result.nonsense  # noqa: B018
+    assert not hasattr(result, "sensitivity")
+    assert copy.deepcopy(result).estimate.tolist() == result.estimate.tolist()
+
+
+def test_a_fault_inside_an_attribute_is_not_called_its_absence(monkeypatch):
+    result = ba.assess(ba.Pool(predictions=[0, 1, 1, 0]), ba.Metric("f1")).result()
+    monkeypatch.setattr(type(result.evidence), "sensitivity", property(lambda self: self.nothing))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        result.sensitivity()
