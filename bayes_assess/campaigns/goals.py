@@ -18,6 +18,7 @@ from bayes_assess.questions import Question
 _DRAWS = 500  # for the interval of the overall accuracy
 _PROBABILITY = 0.95  # of a verdict
 _ANSWERS = ("widest", "overall")
+_ROUNDED = 1e-12  # by which a width may be greater than wished: 1 - 0.95 is greater than 0.05
 
 
 def check_plannable(question: Question) -> None:
@@ -95,7 +96,7 @@ class Goal:
 
     def reached(self, values: Float[np.ndarray, "*shape"]) -> Bool[np.ndarray, "*shape"]:
         """Tell where widths, or probabilities, are as wished."""
-        return values <= self.value if self.kind == "width" else values >= self.value
+        return values <= self.value + _ROUNDED if self.kind == "width" else values >= self.value
 
     def now(self, session: Answering, n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Return the session's own width, and the value that the goal is about, `n` times."""

@@ -114,7 +114,7 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         present = Present.of(self)
         unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
         labels, widths, values = followed(self, present, goal, unlabelled)
-        needed = labels_needed(goal, labels, values, present.n_items)
+        needed = labels_needed(goal, labels, values, present.n_items, present.n_asked_of)
         full = np.asarray(present.state.counts) + unlabelled
         with engine.eager(self.engine == "eager"):
             random = random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed))
@@ -143,11 +143,14 @@ class Present(NamedTuple):
     state : State
     n_told, n_items : int
         Labelled items, and with them those that may still be asked for.
+    n_asked_of : int or infinity
+        Items that the answer is about: those that were set aside are among them, and a population is infinite.
     """
 
     state: State
     n_told: int
     n_items: int
+    n_asked_of: float
 
     @classmethod
     def of(cls, session: Planning) -> Present:
@@ -156,7 +159,8 @@ class Present(NamedTuple):
         awaited = np.asarray(session._state.pending) - session._kept_aside
         state = without_pending(session.design, session._state, later, awaited)
         n_told = session._items.n_labelled
-        return cls(state, n_told, n_told + int(np.asarray(state.remaining).sum()))
+        n_items = n_told + int(np.asarray(state.remaining).sum())
+        return cls(state, n_told, n_items, items_asked_of(session.question, n_items + session._items.n_skipped))
 
 
 def followed(
@@ -197,7 +201,7 @@ def followed(
         n = present.n_told + look
         # Whoever has arrived is looked at once more, as a width that seems small may rise again.
         open_ = np.flatnonzero(~goal.reached(values[:, :-1]).any(1))
-        before, after = (max(1 / max(k, 1) - 1 / present.n_items, 0) for k in (labels[-1], n))
+        before, after = (max(1 / max(k, 1) - 1 / present.n_asked_of, 0) for k in (labels[-1], n))
         shrunk = np.sqrt(after / before) if before else 0.0  # 0 of a single item, by 1 / 0 labels
         now = [widths[:, -1] * shrunk, values[:, -1] * (shrunk if is_width else 1)]  # as random labels go on
         campaigns = futures.campaigns(open_, n, goal.level)
@@ -262,13 +266,32 @@ def _looks(n_told: int, most: int) -> Iterator[tuple[int, bool]]:
         last = look
 
 
+def items_asked_of(question: Question, n_items: int) -> float:
+    """Return how many items the answer is about: those of the pool, or infinitely many of a population.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> items_asked_of(ba.GroupAccuracy(), 100), items_asked_of(ba.GroupAccuracy(target="population"), 100)
+    (100, inf)
+    """
+    return math.inf if getattr(question, "target", "pool") == "population" else n_items
+
+
 def labels_needed(
-    goal: Goal, labels: Int[np.ndarray, " B"], values: Float[np.ndarray, "F B"], n_items: int
+    goal: Goal,
+    labels: Int[np.ndarray, " B"],
+    values: Float[np.ndarray, "F B"],
+    n_items: int,
+    n_asked_of: float | None = None,
 ) -> Float[np.ndarray, " F"]:
     """Labels in all at which every future reaches the goal, between looks by interpolation.
 
-    Beyond the last look variances fall as 1 / n - 1 / M does; no verdict is foreseen there.
+    Beyond the last look variances fall as 1 / n - 1 / M does; no verdict is foreseen there. Where all items that may be
+    labelled, `n_items`, are not enough, the labels are infinitely many: the answer is about `n_asked_of` items, M, by
+    default the same, of which some were set aside, or of a population.
     """
+    all_items = n_items if n_asked_of is None else n_asked_of
     reached = goal.reached(values)
     needed = np.full(len(values), np.inf)
     for future, (met, path) in enumerate(zip(reached, values, strict=True)):
@@ -278,12 +301,13 @@ def labels_needed(
             moved = path[before] - path[at]
             part = 1.0 if moved == 0 else np.clip((path[before] - goal.value) / moved, 0, 1)
             needed[future] = labels[before] + part * (labels[at] - labels[before])
-        elif goal.kind == "width" and labels[-1] > 0:
-            needed[future] = labels_to_width(goal.value, path[-1], int(labels[-1]), n_items)
+        elif goal.kind == "width" and 0 < labels[-1] < n_items:
+            found = labels_to_width(goal.value, path[-1], int(labels[-1]), all_items)
+            needed[future] = min(found, n_items) if found < n_items + 1 else np.inf
     return np.ceil(needed)
 
 
-def labels_to_width(wanted: float, width: float, n: int, n_items: int) -> float:
+def labels_to_width(wanted: float, width: float, n: int, n_items: float) -> float:
     """Labels in all at which an interval is as narrow as wanted, if its variance falls as 1 / n - 1 / M does.
 
     Parameters

@@ -61,7 +61,8 @@ class Plan(Answer):
     paths : (F, B) floats
         The width, or the probability, in every future.
     needed : (F,) floats
-        Labels that are still needed in every future; infinite where a verdict is not in sight.
+        Labels that are still needed in every future; infinite where a verdict is not in sight, or all items that may
+        be labelled are not enough, as others were set aside or the answer is about a population.
     random : (F,) floats, optional
         Random labels in all that would do as well; not a number where that is unknown.
 
@@ -128,7 +129,7 @@ class Plan(Answer):
     def summary(self) -> str:
         """Say how many more labels are needed, and what that leans on."""
         lines = [self._needed()]
-        if not self.needed.any():
+        if not self.needed.any() or self.labels_used == self.n_items:
             return lines[0]
         so_far = f"the {self.labels_used:,} so far suggest{'s' * (self.labels_used == 1)}"
         drawn = so_far if self.labels_used else "the prior alone suggests"
@@ -137,7 +138,7 @@ class Plan(Answer):
             "the range."
         )
         beyond = self.labels_used + self.needed > self.n_simulated
-        if beyond.any() and self.kind == "width":
+        if beyond.any() and self.kind == "width" and self.n_simulated < self.n_items:
             lines.append(
                 f"They were followed up to {self.n_simulated:,} labels; beyond, widths are taken to shrink as those of "
                 "random labels do."
@@ -202,7 +203,12 @@ class Plan(Answer):
             return f"No more labels are needed: {until} already."
         seen = self.n_simulated - self.labels_used
         if math.isinf(expected):
+            if not seen and self.labels_used == self.n_items:
+                now = f"{self.paths[0, -1]:.3f}"
+                return f"No item is left to label, and the {self._subject} is {now}, not {self.goal:g}."
             share, enough = np.isfinite(self.needed).mean(), "is enough" if seen == 1 else "are enough"
+            if not share:
+                return f"In none of the futures {plural(seen, 'more label')} {enough} until {until}."
             return f"In {share:.0%} of the futures {plural(seen, 'more label')} {enough} until {until}, in others not."
         most = f"over {seen:,}" if math.isinf(upper) else f"{_about(upper):,}"
         said = f"About {plural(_about(expected), 'more label')} ({_about(lower):,} to {most}) until {until}"

@@ -8,12 +8,14 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
-from bayes_assess.campaigns.planning import labels_to_width
+from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.planning import items_asked_of, labels_to_width
 from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError
 from bayes_assess.results import PrecisionCurveResult, Result
 
 _FEWEST = 10  # labels, before which nothing is foreseen
+_ALL = "All is labelled that the answer depends on."
 
 
 def standing(session: AnySession, width: float | None = None, level: float | None = None) -> dict[str, Json]:
@@ -79,8 +81,11 @@ def _verdict(
     session: AnySession, result: Result | PrecisionCurveResult, interval: np.ndarray | None, width: float | None
 ) -> dict[str, object]:
     """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
-    if session.n_pending + session.n_remaining == 0 or session.done:
-        return {"stop": True, "verdict": "All is labelled that the answer depends on."}
+    left = session.n_pending + session.n_remaining
+    if left == 0 or (session.done and session.pool.is_ranked):  # others are done while items are still out
+        aside = session.n_skipped * (left == 0 and result.guarantee != "exact")
+        said = f"All is labelled but {plural(aside, 'item')} that nobody could label." if aside else _ALL
+        return {"stop": True, "verdict": said}
     sure = getattr(result, "probability", None)
     if sure is not None and width is None:
         sure = float(sure)
@@ -101,10 +106,12 @@ def _verdict(
     if bool(goal.reached(np.asarray(wide))):
         return {"stop": True, "verdict": f"The {which} is {wide:.3f} wide, {width:g} was wanted: you may stop."}
     said = {"stop": False, "verdict": f"The {which} is {wide:.3f} wide; {width:g} is wanted."}
-    n, all_items = session.labels_used, session.labels_used + session.n_pending + session.n_remaining
+    n, of = session.labels_used, items_asked_of(session.question, session.labels_used + left + session.n_skipped)
     if n >= _FEWEST and wide > 0:
-        more = math.ceil(labels_to_width(width, wide, n, all_items)) - n
-        said["needed"] = f"About {_round(more):,} more for a width of {width:g}, if it goes on to shrink as it should."
+        more = math.ceil(labels_to_width(width, wide, n, of)) - n
+        few = f"The {left:,} that are left may not be enough for a width of {width:g}."
+        enough = f"About {_round(more):,} more for a width of {width:g}, if it goes on to shrink as it should."
+        said["needed"] = enough if more <= left else few
     return said
 
 

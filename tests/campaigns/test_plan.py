@@ -94,6 +94,46 @@ def test_before_any_label_the_spread_is_wide_and_the_summary_says_why():
     assert "the prior alone suggests" in plan.summary()
 
 
+def test_items_set_aside_leave_an_interval_that_no_label_makes_narrower():
+    """Four of forty items may each be right or wrong for ever."""
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 20), ba.GroupAccuracy(), design="random")
+    session.skip(range(4))
+    session.tell(range(4, 24), ["a", "a"] * 10)
+    plan = session.plan(width=0.02, of="overall")
+    assert np.isinf(plan.needed).all()
+    assert (plan.table()["reached"] == 0).all()
+    assert plan.summary().startswith("In none of the futures 16 more labels are enough until the 95% interval is 0.02")
+    assert "They were followed" not in plan.summary()
+    session.tell(range(24, 40), ["a", "a"] * 8)
+    plan = session.plan(width=0.02, of="overall")
+    width = float(np.diff(session.result().overall[1])[0])
+    said = f"No item is left to label, and the width of the 95% interval is {width:.3f}, not 0.02."
+    assert (width > 0.02, plan.summary()) == (True, said)
+    assert np.isinf(plan.needed).all()
+
+
+def test_of_a_population_no_pool_is_labelled_to_the_end():
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 20), ba.GroupAccuracy(target="population"), design="random")
+    session.tell(range(20), ["a", "a"] * 10)
+    assert np.isinf(session.plan(width=0.01).needed).all()
+    session.tell(range(20, 40), ["a", "a"] * 10)
+    assert session.plan(width=0.01).summary().startswith("No item is left to label, and the width of the widest 95%")
+
+
+def test_a_verdict_that_items_set_aside_leave_open_has_nothing_left_to_label():
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 20), ba.Compare("a", "b", by="prediction"), design="random")
+    session.skip(range(4))
+    session.tell(range(4, 40), ["a"] * 20 + ["b"] * 16)
+    now = session.result().probability
+    said = f"No item is left to label, and the probability of the verdict is {now:.3f}, not 0.95."
+    assert session.plan().summary() == said
+
+
+def test_a_width_is_reached_however_its_ends_were_rounded():
+    session = ba.assess(ba.Pool(predictions=[0] * 10), ba.GroupAccuracy())
+    assert session.goal(0.05).reached(np.array([1 - 0.95, 0.0501])).tolist() == [True, False]
+
+
 def test_a_verdict_is_planned_by_its_probability():
     pool, labels = made_pool([0.9, 0.5], [2000, 2000])
     session = ba.assess(pool, ba.Compare(0, 1, by="prediction"), prior="uninformative", design="random", seed=2)
@@ -130,7 +170,7 @@ def test_labels_needed_lie_between_the_looks_around_the_goal(path, wished, steps
     goal = Goal.checked(question, question.setting(pool).cells, wished, None, "widest", 0.95)
     labels = 10 + np.cumsum(steps)[: len(path)]
     (needed,) = labels_needed(goal, labels, np.array([path]), 4000)
-    met = np.flatnonzero(np.array(path) <= wished)
+    met = np.flatnonzero(goal.reached(np.array(path)))
     if not len(met):
         assert labels[-1] <= needed <= 4000
     else:

@@ -50,6 +50,25 @@ def test_every_answer_is_plain_and_the_sessions_own(name):
         assert found["second"] == pytest.approx(list(result.design_interval))
 
 
+def test_items_that_are_out_are_not_labelled():
+    session = ba.assess(ba.Pool(predictions=[0, 1] * 10), ba.GroupAccuracy(), design="random")
+    session.tell(range(17), [0, 1] * 8 + [1])
+    session.ask(3)
+    found = standing(session, width=0.01)
+    assert not found["stop"]
+    assert found["verdict"].endswith("0.01 is wanted.")
+
+
+def test_items_set_aside_are_no_labelled_ones():
+    session = ba.assess(ba.Pool(predictions=[0, 1] * 10), ba.GroupAccuracy(), design="random")
+    session.skip([0, 1])
+    session.tell(range(2, 14), [0, 1] * 6)
+    assert standing(session, width=0.01)["needed"] == "The 6 that are left may not be enough for a width of 0.01."
+    session.tell(range(14, 20), [1, 1] * 3)
+    found = standing(session, width=0.01)
+    assert (found["stop"], found["verdict"]) == (True, "All is labelled but 2 items that nobody could label.")
+
+
 def test_a_campaign_that_has_all_labels_may_stop():
     session = ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy(), design="random")
     session.tell([0, 1], [0, 1])
