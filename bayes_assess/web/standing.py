@@ -48,7 +48,7 @@ def standing(session: AnySession, width: float | None = None, level: float | Non
     result = session.result() if level is None else session.result(level)
     estimate, interval, second = _numbers(result)
     found: dict[str, object] = {
-        "labels": session.labels_used,
+        "labels": result.labels_used,  # somebody may have told others since
         "what": "Overall accuracy" if np.size(result.estimate) > 1 and estimate is not None else None,
         "lines": result.summary().splitlines(),
         "headline": result.headline,
@@ -106,7 +106,7 @@ def _verdict(
     if bool(goal.reached(np.asarray(wide))):
         return {"stop": True, "verdict": f"The {which} is {wide:.3f} wide, {width:g} was wanted: you may stop."}
     said = {"stop": False, "verdict": f"The {which} is {wide:.3f} wide; {width:g} is wanted."}
-    n, of = session.labels_used, items_asked_of(session.question, session.labels_used + left + session.n_skipped)
+    n, of = result.labels_used, items_asked_of(session.question, session.labels_used + left + session.n_skipped)
     if n >= _FEWEST and wide > 0:
         more = math.ceil(labels_to_width(width, wide, n, of)) - n
         few = f"The {left:,} that are left may not be enough for a width of {width:g}."

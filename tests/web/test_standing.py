@@ -50,6 +50,21 @@ def test_every_answer_is_plain_and_the_sessions_own(name):
         assert found["second"] == pytest.approx(list(result.design_interval))
 
 
+def test_labels_are_those_of_the_answer_while_others_come(monkeypatch):
+    session = ba.assess(ba.Pool(predictions=[0, 1] * 10), ba.GroupAccuracy(), design="random")
+    session.tell(range(2), [0, 1])
+    answered = session.result
+
+    def late(*level):
+        found = answered(*level)
+        session.tell(range(2, 6), [0, 1] * 2)
+        return found
+
+    monkeypatch.setattr(session, "result", late)
+    found = standing(session)
+    assert (found["labels"], found["lines"][0].split(" of ")[0], session.labels_used) == (2, "2", 6)
+
+
 def test_items_that_are_out_are_not_labelled():
     session = ba.assess(ba.Pool(predictions=[0, 1] * 10), ba.GroupAccuracy(), design="random")
     session.tell(range(17), [0, 1] * 8 + [1])
