@@ -122,7 +122,8 @@ class History:
     def _label(self, id: Hashable, labels: list[str | float], name: str) -> None:
         told = self._told.setdefault(id, set())
         told.add(name)
-        self._give(id, labels, name)
+        # Where an item has one label, whoever told it, no name is told with it: it is of whom the item was asked.
+        self._give(id, labels, self._asked.get(id, name) if self._session.one_annotator else name)
         due = self._overlap and generator(0, f"second label of {id}").random() < self._overlap
         if len(told) > 1:
             self.second.pop(id, None)

@@ -150,6 +150,22 @@ def test_after_a_restart_everybody_gets_their_items_and_last_answers_again(tmp_p
     assert again.n_pending == 2 * AHEAD
 
 
+def test_after_a_restart_last_answers_to_a_ranked_list_are_those_of_everybody_and_may_be_changed(tmp_path):
+    ranked = ba.RankedList(300, show={"text": [f"r{i}" for i in range(300)]})
+    session = ba.assess(ranked, ba.PrecisionCurve(p_min=0.5), journal=tmp_path / "run.db")
+    desk = Desk(session)
+    people = ("anna", "anna"), ("ben", "ben"), ("#1",)
+    hers, his, whose = (keys(desk.opened(*who))[0] for who in people)
+    for person, key in (("anna", hers), ("ben", his), ("#1", whose)):
+        desk.answer(person, key, [1])
+    session.journal.close()
+    desk = Desk(ba.resume(tmp_path / "run.db", ranked))
+    for who, key in ((("anna", "anna"), hers), (("ben", "ben"), his), (("#2",), whose)):
+        assert [(card["key"], card["answers"]) for card in desk.opened(*who)["recent"]] == [(key, [1])]
+    desk.answer("ben", his, [0])  # which had been on its way
+    assert dict(zip(*desk.session.labelled, strict=True))[int(his)] == 0
+
+
 def test_what_others_do_with_the_journal_is_followed(tmp_path):
     _, desk = begun(tmp_path)
     first, second, third = keys(desk.opened("anna", "anna"))
