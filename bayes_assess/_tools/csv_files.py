@@ -129,8 +129,10 @@ def encoding_of(path: Path, others: Sequence[str] = (WINDOWS,)) -> str:
     Raises
     ------
     UnreadableCsv
-        If none can.
+        If none can, or the file is a pipe.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UnreadableCsv("as it is a pipe, which gives its text only once")
     with path.open("rb") as stream:
         start = stream.read(200)
     if start.startswith(_BINARY):

@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ _COMMANDS = frozenset(
     ("ask", "tell", "correct", "disagreements", "resolve", "skip", "release", "status", "plan", "report")
 )
 _APART = ("--pool", "--show", "--question", "--help", "-h")  # they read the pool in another way
+_STREAMS = re.compile(r"(-o|--[a-z]+=)?/(dev|proc)/")  # of the process that names them: a pipe, or <(sed ... sheet.csv)
 _PATIENCE = 600.0  # seconds for a plan on a machine that has other things to do
 
 _session: tuple[Path, AnySession] | None = None  # of the command that is being run here
@@ -41,7 +43,9 @@ def ask_server(words: list[str]) -> int | None:
     words : list of str
         The command line, without the program.
     """
-    if not words or words[0] not in _COMMANDS or any(word.split("=")[0] in _APART for word in words):
+    if not words or words[0] not in _COMMANDS:
+        return None
+    if any(word.split("=")[0] in _APART or _STREAMS.match(word) for word in words):
         return None
     run = next((word for word in words[1:] if Path(f"{word}{SUFFIX}").is_file()), None)
     notice = None if run is None else read_notice(Path(run))

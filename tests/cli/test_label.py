@@ -76,6 +76,20 @@ def test_no_server_is_asked_where_none_answers_or_the_pool_is_read_anew(tmp_path
         assert live.ask_server(words) is None
 
 
+def test_streams_of_a_command_are_not_looked_for_in_the_server(tmp_path, monkeypatch):
+    run = started(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    notice = Notice("127.0.0.1", 1, "secret")
+    monkeypatch.setattr(live, "read_notice", lambda _: notice)
+    monkeypatch.setattr(live, "_sent", lambda *_: {"code": 0, "out": "", "err": ""})
+    with noticed(run, notice):
+        assert live.ask_server(["tell", "run.db", "dev/labels.csv"]) == 0
+        for stream in ("/dev/stdin", "/dev/fd/63", "/proc/self/fd/0"):
+            assert live.ask_server(["tell", "run.db", stream]) is None
+        for option in ("-o/dev/stdout", "--output=/dev/stdout"):
+            assert live.ask_server(["ask", "run.db", option]) is None
+
+
 def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
     run = started(tmp_path)
     none = CliRunner().invoke(app, ["label", str(run), "--images", str(tmp_path / "none")])

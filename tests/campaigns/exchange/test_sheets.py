@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import warnings
 from pathlib import Path
@@ -379,6 +380,14 @@ def test_a_workbook_under_another_name_is_no_text(folder, start):
         ba.read_labels(folder / "sheet.csv")
     with pytest.raises(ba.PoolError, match="it is a workbook or another archive"):
         ba.read_pool(folder / "sheet.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="There are no pipes with names.")
+def test_a_pipe_is_not_an_empty_sheet(folder):
+    """Nobody writes to it: whoever began to read it would wait for ever."""
+    os.mkfifo(folder / "pipe.csv")
+    with pytest.raises(ba.LabelError, match="cannot be read as it is a pipe, which gives its text only once"):
+        ba.read_labels(folder / "pipe.csv")
 
 
 def test_a_broken_workbook_is_refused(folder):
