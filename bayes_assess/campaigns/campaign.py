@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.shapes import Array, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED, Told
 from bayes_assess.campaigns.book import Units
 from bayes_assess.campaigns.counted import check_counts
@@ -257,11 +258,20 @@ class Campaign(Course):
             volunteered=self._items.n_volunteered * asked.labels_each,
             skipped=skipped,
             seed=self._seed,
-            notes=(*notes, *self._annotators.said()),
+            notes=(*notes, *self._of_items_set_aside(asked.labels_each), *self._annotators.said()),
             labelled_by=self._annotators.by_whom(),
             of_pool=asked.result_fields(self._pool),
             found=found,
         )
+
+    def _of_items_set_aside(self, labels_each: int) -> tuple[str, ...]:
+        """Say of which labels it looks as if nobody had asked for them because their items had been set aside."""
+        aside = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "skip"]
+        if not aside or not self._items.n_volunteered:
+            return ()
+        n = labels_each * int(self._items.volunteered(np.unique(self._units_named(np.concatenate(aside)))).sum())
+        of = "is of an item" if n == 1 else "are of items"
+        return (f"{plural(n, 'label')} told without being asked for {of} that had been set aside.",) if n else ()
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""

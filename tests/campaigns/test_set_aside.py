@@ -259,6 +259,15 @@ class TestRefusals:
         a.tell(ids[:1], POSITIVE[ids[:1]])
         assert (a.n_skipped, a.labels_used, a.n_remaining) == (3, 1, N - 4)
         assert "1 label was told without being asked for" in a.result().summary()
+        assert "1 label told without being asked for is of an item that had been set aside." in a.result().summary()
+        unseen = np.setdiff1d(np.arange(N), ids)[:2]
+        a.tell([*ids[1:2], *unseen], POSITIVE[[*ids[1:2], *unseen]])
+        assert "4 labels were told without being asked for" in a.result().summary()
+        assert "2 labels told without being asked for are of items that had been set aside." in a.result().summary()
+        others = started("arms")
+        others.tell(others.ask(2).ids[:1], POSITIVE[:1])
+        others.skip(others.pending)
+        assert "that had been set aside" not in others.result().summary()
 
     @pytest.mark.parametrize("kind", ["skip", "release"])
     def test_a_journal_that_does_so_with_labelled_items_is_refused(self, kind, tmp_path):
