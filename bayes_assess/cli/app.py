@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from bayes_assess._tools.progress import progress
+from bayes_assess._tools.text import plural
 from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.designs import parse_design
@@ -155,7 +156,7 @@ def ask(
         echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
     told = files.as_command(["bayes-assess", "tell", str(run)])
-    echo(rows.written(f"{len(queries):,} items to {output}{fewer}", output, tool, told))
+    echo(rows.written(f"{plural(len(queries), 'item')} to {output}{fewer}", output, tool, told))
 
 
 app.command(

@@ -60,9 +60,9 @@ def started(assessment: Assessment) -> str:
     """Say what was started, and which labels are possible."""
     pool, question = assessment.pool, assessment.question
     subject, extent = _asked(question, assessment)
-    can = _labels(pool, question)
+    can, items = _labels(pool, question), plural(pool.n_items, "item")
     lines = [
-        f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
+        f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {items}{extent}.",
         f"Labels can be {can}.",
     ]
     if assessment.repeats_items:
@@ -78,7 +78,7 @@ def _(assessment: RankedAssessment) -> str:
     tied = f", {ranked.n_tied:,} of them with equal scores" if ranked.n_tied else ""
     classes = ranked.label_space.classes
     return (
-        f"{assessment.question.name}, design {assessment.design.name}: {ranked.n_items:,} ranked items{tied}.\n"
+        f"{assessment.question.name}, design {assessment.design.name}: {plural(ranked.n_items, 'ranked item')}{tied}.\n"
         f"Labels can be {', '.join(map(str, classes))}; the positive class is {classes[ranked.positive]}.\n"
         f"The design wants {wanted:,} labels first, in any portions; then it sees whether it needs more."
     )

@@ -162,6 +162,14 @@ def test_ask_prints_a_table_and_goes_on_where_it_stopped(run):
     assert not any(name in first for name in later)
 
 
+def test_of_one_item_no_plural_is_said(tmp_path):
+    pool = write_csv(tmp_path / "one.csv", {"id": ["a"], "prediction": ["cat"]})
+    started = done("start", pool, "--classes", "cat,dog", "--out", tmp_path / "one.db")
+    assert "design thompson: 1 item in 2 groups." in started
+    written = done("ask", tmp_path / "one.db", "-n", 1, "-o", tmp_path / "sheet.csv")
+    assert written.startswith("Wrote 1 item to")
+
+
 def test_pending_items_can_be_written_again(run, truth, tmp_path):
     ids = asked(run, 4)
     done("tell", run, sheet(run, ids[:2], [truth[name] for name in ids[:2]]))
