@@ -8,10 +8,10 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.certain_bounds import certain_bounds
-from bayes_assess.estimators.ratio_losses import Ratios, ratio_losses, ratios_apart
+from bayes_assess.estimators.ratio_losses import Ratios, nonzero_losses, ratio_losses, ratios_apart
 from bayes_assess.measures import LossTable, PRCurveTable
 
 _MOST_NUMBERS = 500_000  # losses of all ratios in all campaigns that are looked at together
@@ -62,7 +62,8 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
     Returns
     -------
     (..., k, 2), by `certain_bounds` where a measure is a ratio of sums over items, such as accuracy, recall and F1, or
-    a difference of two; the range of the measure elsewhere.
+    a difference of two. Elsewhere, as of macro F1 by group, the value where all items are labelled that enter it, and
+    else the range of the measure.
 
     Examples
     --------
@@ -87,11 +88,47 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
     every = ratios_apart(plain)
     if plain.losses.is_dense:
         every = [(ratio_losses(plain, None), np.arange(plain.n_attributes))]
+    bounded = np.zeros(len(plain.ranges), bool)
     for ratios, attributes in every:
         found = _of_ratios(ratios, rows[:, attributes], left[:, attributes])
         for output in np.unique(ratios.outputs):
             ends[..., output, :] = found[ratios.outputs == output].sum(0).reshape(*batch, 2)
+            bounded[output] = True
+    # Where all is labelled values are exact, and where every attribute is open nothing is settled.
+    some = np.flatnonzero((left == 0).any(1) & (left > 0).any(1))
+    if len(some) and not bounded.all():
+        flat = ends.reshape(-1, *ends.shape[-2:])
+        settled = settled_outputs(plain, left[some] > 0) & ~bounded
+        if settled.any():
+            with engine.eager():
+                shares = rows[some] / (rows[some].sum((1, 2)) + left[some].sum(1))[:, None, None]
+                values = np.asarray(plain.value(plain.mean(shares)))
+            flat[some] = np.where(settled[..., None], values[..., None], flat[some])
     return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
+
+
+def settled_outputs(table: LossTable, open_: Bool[np.ndarray, "N A"]) -> Bool[np.ndarray, "N k"]:
+    """Tell which outputs depend on no item of the attributes that are open, in every one of N campaigns.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.measures import table_for
+    >>> pool = ba.Pool(predictions=[0, 1, 0, 1], groups={"site": ["a", "a", "b", "b"]})
+    >>> _, table = table_for("f1", pool, by="site")
+    >>> settled_outputs(table, np.array([[False, True, False, False]])).tolist()
+    [[True, False]]
+    """
+    attribute, place = nonzero_losses(table)
+    attribute, place = np.divmod(np.unique(attribute * table.n_losses + place), table.n_losses)
+    n_outputs = [part.n_outputs for part in table.parts]
+    settled = []
+    for row in open_:
+        losses = np.zeros(table.n_losses, bool)
+        losses[place[row[attribute]]] = True
+        of_parts = [losses[part.places].reshape(-1, part.averaged * part.size).any(1) for part in table.parts]
+        settled.append(~np.concatenate([np.repeat(one, n) for one, n in zip(of_parts, n_outputs, strict=True)]))
+    return np.array(settled)
 
 
 def _of_ratios(

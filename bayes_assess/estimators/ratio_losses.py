@@ -89,7 +89,7 @@ def ratios_apart(table: LossTable) -> Iterator[tuple[Ratios, Int[np.ndarray, " a
     >>> [(found.outputs.tolist(), attributes.tolist()) for found, attributes in ratios_apart(table)]
     [([0], [0, 2]), ([1], [1, 3])]
     """
-    attribute, place = _nonzero(table)
+    attribute, place = nonzero_losses(table)
     order = np.argsort(place, kind="stable")
     starts = np.searchsorted(place[order], np.arange(table.n_losses + 1))
     for output, part, places in _outputs(table):
@@ -122,8 +122,8 @@ def _outputs(table: LossTable) -> Iterator[tuple[int, Part, Int[np.ndarray, " D"
             at += n_outputs
 
 
-def _nonzero(table: LossTable) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-    """Attributes and places of the losses that are not 0."""
+def nonzero_losses(table: LossTable) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    """Return attributes and places of the losses that are not 0, once for every label."""
     values = np.asarray(table.losses.values)
     attribute, _, place = np.nonzero(values)
     if isinstance(table.losses, SparseLosses):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)(\.|; .*\.)$")  # the line of summaries about labels
 CONTRADICTING = "Random items contradict"  # the beginning of a warning
+KNOWN = "exact: no label that is missing can change it"
 SAID = 3  # measures, up to which one sentence names each
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")

@@ -311,7 +311,9 @@ def test_another_measure_of_the_same_event_is_answered_from_the_same_labels():
     a = told(80)
     both = a.result(question=ba.Metric(["precision", "recall", "f1"]))
     assert both.estimate[2] == pytest.approx(float(a.result().estimate), abs=0.01)
-    np.testing.assert_array_equal(both.design_interval, [[0.0, 1.0]] * 3)  # bets were on F1 alone
+    precision = float(ba.Metric("precision").truth(POOL, LABELS))  # all 14 that are predicted positive have labels
+    np.testing.assert_allclose(both.design_interval[0], precision, atol=1e-12)
+    np.testing.assert_array_equal(both.design_interval[1:], [[0.0, 1.0]] * 2)  # bets were on F1 alone
     other = a.result(question=ba.Metric(["recall", "specificity"], positive=0))  # of two classes either is the event
     same = a.result(question=ba.Metric(["specificity", "recall"]))
     np.testing.assert_allclose(other.estimate, same.estimate, atol=1e-12)

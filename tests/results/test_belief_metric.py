@@ -69,6 +69,28 @@ def test_a_measure_that_no_missing_label_can_change_leans_on_no_scores():
     assert result.guarantee == "credible"
 
 
+@pytest.mark.parametrize("measure", ["accuracy", "f1_macro", "matthews_corrcoef"])
+@pytest.mark.parametrize("design", ["variance_reduction", "passive", "another question"])
+def test_a_group_that_is_labelled_throughout_is_exact_however_many_there_are(design, measure):
+    rng = np.random.default_rng(0)
+    sites = np.repeat([*"abcdefghijkl"], 5)
+    pool = ba.Pool(predictions=np.arange(60) % 2, scores=rng.random(60), groups={"site": sites})
+    labels, asked = rng.integers(0, 2, 60), ba.Metric(measure, by="site")
+    of_all = design == "another question"
+    a = ba.assess(pool, ba.Metric("accuracy")) if of_all else ba.assess(pool, asked, design=design)
+    a.tell([*range(5), *range(55, 60)], [*labels[:5], *labels[55:]])  # bets are kept for the first groups alone
+    result, truth = a.result(question=asked), asked.truth(pool, labels)
+    said = result.summary().splitlines()
+    for g, name in ((0, "a"), (11, "l")):
+        np.testing.assert_allclose([result.estimate[g], *result.interval[g]], truth[g], atol=1e-12)
+        assert f"{measure} (site {name}) {truth[g]:z.3f} (exact: no label that is missing can change it)." in said
+        assert not any(f"site {name})" in line for line in said if line.startswith(("No draw", "Without trusting")))
+    assert result.guarantee == "credible"
+    assert (np.diff(result.interval[1:11]) > 0).all()
+    if design != "passive":
+        assert (np.diff(result.design_interval[[0, 11]]) == 0).all()
+
+
 def test_scores_are_spoken_of_where_items_without_a_label_differ_in_them():
     scores = np.where(np.arange(60) < 4, 0.9, np.linspace(0.0, 0.3, 60))
     a = ba.assess(ba.Pool(scores=scores), ba.Metric("recall"))

@@ -52,11 +52,15 @@ def test_what_rounds_to_zero_has_no_sign():
 
 
 def test_where_labels_stand_for_no_others_the_interval_is_said_to_be_the_range():
-    """It may be wider than what is possible: the labels themselves are known."""
-    a = ba.assess(ba.Pool(scores=np.linspace(0.1, 0.9, 30)), ba.Metric("accuracy"), design="passive")
+    pool = ba.Pool(scores=np.linspace(0.1, 0.9, 30))
+    a = ba.assess(pool, ba.Metric("recall"), design="passive")
     assert "and the interval is all that is possible." in a.result().summary()
     a.tell([1, 2], [0, 0])
     assert "and the interval is the whole range of the measure." in a.result().summary()
+    of_both = ba.assess(pool, ba.Metric("accuracy"), design="passive")
+    of_both.tell([1, 2], [0, 1])  # one is right, and one is wrong
+    assert of_both.result().interval.round(3).tolist() == [0.033, 0.967]
+    assert "and the interval is all that is possible." in of_both.result().summary()
 
 
 @pytest.mark.parametrize(("level", "said"), [(0.999, "99.9%"), (0.975, "97.5%"), (0.95, "95%"), (0.001, "0.1%")])

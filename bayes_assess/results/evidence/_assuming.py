@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from bayes_assess._tools.shapes import Array
-from bayes_assess.results._in_words import SAID
+import numpy as np
+
+from bayes_assess._tools.shapes import Array, Bool
+from bayes_assess.results._in_words import KNOWN, SAID
 from bayes_assess.results.evidence._on_measures import OnMeasures
 
 _LINES = 12  # of a summary
@@ -11,6 +13,11 @@ _LINES = 12  # of a summary
 
 class Assuming(OnMeasures):
     """Evidence on measures that says one sentence on what it assumes."""
+
+    @property
+    def certain(self) -> Bool[np.ndarray, " k"]:
+        """Measures that no label which is missing can change, (k,)."""
+        return np.full(len(self.groups), self.exact)
 
     def columns(self) -> dict[str, Array]:
         """Return the standard errors."""
@@ -30,10 +37,11 @@ class Assuming(OnMeasures):
     def lines(self, on_ranks: list[str]) -> list[str]:
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
         kind = f"{self.level:.0%} {self.guarantee} interval"
+        exact = " (exact)." if self.exact else f" ({KNOWN})."
         lines = [
-            f"{name} {value:z.3f}" + (" (exact)." if self.exact else f", {kind} [{low:z.3f}, {high:z.3f}].")
-            for name, value, (low, high) in zip(self.groups, self.value, self.ends, strict=True)
+            f"{name} {value:z.3f}" + (exact if known else f", {kind} [{low:z.3f}, {high:z.3f}].")
+            for name, value, (low, high), known in zip(self.groups, self.value, self.ends, self.certain, strict=True)
         ]
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
-        return [*lines, *on_ranks, *([] if self.exact else [self.assumption])]
+        return [*lines, *on_ranks, *([] if self.certain.all() else [self.assumption])]

@@ -9,22 +9,25 @@ from typing import ClassVar
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show, values_of
+from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess._tools.text import labels_suggest
 from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
+from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
 from bayes_assess.estimators.posterior_measure import contradicted as are_apart
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import SAID
-from bayes_assess.results.evidence._on_measures import OnMeasures
+from bayes_assess.results.evidence._on_measures import ROUNDING, OnMeasures
 from bayes_assess.results.sensitivity import Sensitivity
 
-ROUNDING = 1e-9  # of differences that are exactly the rope
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 _SAID = 0.1  # share of hidden positives that summaries speak of
 
@@ -111,8 +114,11 @@ class BeliefDraws(OnMeasures):
 
     @cached_property
     def design_interval(self) -> Float[np.ndarray, "k 2"]:
-        """Intervals from random items alone."""
-        return self.credible_interval if self.exact else self.found.design_interval
+        """Intervals from random items alone; the values of measures that no label which is missing can change."""
+        if self.exact:
+            return self.credible_interval
+        ends = self.found.design_interval
+        return np.where(self._settled[:, None], self._measured.value[:, None], ends)
 
     @cached_property
     def contradicted(self) -> np.ndarray:
@@ -128,6 +134,17 @@ class BeliefDraws(OnMeasures):
     def certain(self) -> np.ndarray:
         """Measures that no label which is missing can change, (k,)."""
         return self.exact | (np.ptp(self.design_interval, axis=-1) <= ROUNDING)
+
+    @cached_property
+    def _settled(self) -> Bool[np.ndarray, " k"]:
+        """Measures that no bets are kept for, and of which labels leave one value possible, (k,)."""
+        wide = np.ptp(self.found.design_interval, axis=-1) > ROUNDING
+        constant = wide & (np.ptp(self.found.draws, axis=0) <= ROUNDING)
+        if self.question.is_curve or not constant.any():  # bets on some thresholds tell of all
+            return np.zeros_like(constant)
+        with engine.eager(), in_64_bits():
+            labelled = LabelledByAttribute.of(self.cells.measure, self.counts)
+            return constant & (np.ptp(possible_values(cells_table(self.cells), labelled), axis=-1) <= ROUNDING)
 
     @property
     def all_certain(self) -> bool:

@@ -18,6 +18,8 @@ from bayes_assess.results.evidence.told import Told
 if TYPE_CHECKING:
     from functools import cached_property
 
+ROUNDING = 1e-9  # of differences that are exactly the rope, and of values that are known
+
 
 class Variables(NamedTuple):
     """Draws of measures by the names of variables, with their dimensions and coordinates."""

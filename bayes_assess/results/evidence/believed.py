@@ -19,9 +19,9 @@ from bayes_assess.estimators.posterior_measure import posterior_measure, simulta
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results._in_words import CONTRADICTING, SAID
-from bayes_assess.results.evidence._belief_draws import ROUNDING, BeliefDraws
-from bayes_assess.results.evidence._on_measures import Variables
+from bayes_assess.results._in_words import CONTRADICTING, KNOWN, SAID
+from bayes_assess.results.evidence._belief_draws import BeliefDraws
+from bayes_assess.results.evidence._on_measures import ROUNDING, Variables
 
 _LINES = 12  # of a summary
 _DIGITS = 3
@@ -151,7 +151,7 @@ class Believed(BeliefDraws):
         lines = []
         for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
             if self.certain[i]:
-                lines.append(f"{name} {one:.{_DIGITS}f} (exact: no label that is missing can change it).")
+                lines.append(f"{name} {one:.{_DIGITS}f} ({KNOWN}).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
             lines.append(f"{name} {one:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Float
+from bayes_assess._tools.shapes import ArrayLike, Bool, Float
 from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs.adaptive import LabelTree
@@ -26,7 +26,7 @@ from bayes_assess.questions import MultiLabelMetric
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.multilabel_metric import MultiLabelCells
 from bayes_assess.results.evidence._assuming import Assuming
-from bayes_assess.results.evidence._on_measures import Variables
+from bayes_assess.results.evidence._on_measures import ROUNDING, Variables
 
 _N_JOINT = 4000  # draws that estimates stand for
 
@@ -59,9 +59,15 @@ class Weighted(Assuming):
         return bool(self.answer.exact)
 
     @property
+    def certain(self) -> Bool[np.ndarray, " k"]:
+        """Measures that no label which is missing can change, (k,): labels leave one value possible."""
+        possible = getattr(self.answer, "possible", None)  # not known of label sets
+        return super().certain if possible is None else self.exact | (np.ptp(possible, axis=-1) <= ROUNDING)
+
+    @property
     def guarantee(self) -> str:
         """What the interval promises."""
-        if self.answer.exact:
+        if self.certain.all():
             return "exact"
         return "asymptotic" if np.any(self.answer.defined) else "credible"
 
@@ -72,6 +78,8 @@ class Weighted(Assuming):
         """What estimates and intervals lean on."""
         if self.answer.exact:
             return "Nothing is assumed: every item is labelled that can matter."
+        if self.certain.all():
+            return "Nothing is assumed: no label that is missing can change the answer."
         believed = self._believed()
         if self.guarantee == "credible":
             return believed
@@ -114,9 +122,9 @@ class Weighted(Assuming):
 
     @property
     def standard_error(self) -> Float[np.ndarray, " k"]:
-        """Standard errors: infinite where no draw defines the measure, 0 where draws show no spread."""
+        """Standard errors: infinite where no draw defines the measure, 0 where draws show no spread or all is known."""
         error = np.where(self.answer.defined, np.sqrt(np.maximum(self.answer.variance, 0)), np.inf)
-        return np.where(self.exact, 0, error)
+        return np.where(self.certain, 0, error)
 
     @property
     def covariance(self) -> Float[np.ndarray, "k k"]:
@@ -260,16 +268,25 @@ class Weighted(Assuming):
 
     def _believed(self) -> str:
         """Name the measures that the draws do not define, and where their figures come from; else nothing."""
-        missing = self.groups[~self.answer.defined]
+        open_ = ~(np.asarray(self.answer.defined) | self.certain)
+        missing = self.groups[open_]
         if not len(missing):
             return ""
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if len(missing) > 3 else "")
-        possible = "the whole range of the measure" if self.labels_used else "all that is possible"
+        possible = "the whole range of the measure" if self._ranges_are_open(open_) else "all that is possible"
         figures, intervals = ("figure is", "interval is") if len(missing) == 1 else ("figures are", "intervals are")
         return (
             f"No draw so far defines {named}: the {figures} what design {self.design!r} believes, starting from "
             f"{self._source_of_belief}, and the {intervals} {possible}."
         )
+
+    def _ranges_are_open(self, outputs: Bool[np.ndarray, " k"]) -> bool:
+        """Whether there are labels, and they leave all of the ranges of these measures possible."""
+        possible = getattr(self.answer, "possible", None)
+        if possible is None:
+            return self.labels_used > 0
+        open_ = np.isclose(possible, self._ranges, rtol=0, atol=ROUNDING)  # which may be infinite
+        return self.labels_used > 0 and bool(open_[outputs].all())
 
     @property
     def _source_of_belief(self) -> str:
