@@ -87,6 +87,17 @@ def test_nothing_is_said_before_the_first_label_or_when_all_are_known(prior):
     assert not re.search("Learned|contradict", a.result().summary())
 
 
+def test_of_recall_nothing_is_learned_before_a_positive_item_is_known():
+    pool = ba.Pool(predictions=np.arange(60) % 2, groups={"site": np.repeat([*"abc"], 20)})
+    a = ba.assess(pool, ba.GroupRecall("site"))
+    a.tell(range(20, 40), np.zeros(20, int))
+    summary = a.result().summary()
+    assert "No positive item is known in 3 of 3 groups: recall there is what the prior makes of it." in summary
+    assert "Learned from all labels" not in summary
+    a.tell([0], [1])
+    assert "Learned from all labels: groups differ by about" in a.result().summary()
+
+
 def test_a_right_prior_is_hardly_ever_contradicted():
     """The odds, a likelihood ratio, exceed 100 with probability 1/100 at most; the number adds half of that."""
     rng, n_campaigns = np.random.default_rng(1), 80

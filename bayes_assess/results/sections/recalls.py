@@ -66,6 +66,8 @@ class Recalls(GroupSection):
     def of_the_prior(self) -> str | None:
         """Say that positive labels contradict the prior of rates, or how groups differ."""
         known, prior = self.evidence, self._beliefs[1]
+        if not self.positives.any():  # negative items tell nothing of recall
+            return None
         found = contradiction(prior.rate, self.successes, self.positives, None)
         return found or what_was_learned(known.posterior.rate, self.draws, known.size, None, known._tails())
 
