@@ -149,7 +149,7 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         }
         rows = np.lexsort((-self.rank, -self.probability_best))
         formats = dict.fromkeys(("estimate", "lower", "upper", "p_worst", "p_best"), ".3f") | {"rank": ".1f"}
-        title = f"{order.measure} by {order.by}, {self._interval_label}s; rank 1 is worst"
+        title = f"{self._ranked_by} by {order.by}, {self._interval_label}s; rank 1 is worst"
         return Table({name: column[rows] for name, column in columns.items()}, title=title, formats=formats)
 
     def pairs(self, rope: float | None = None) -> Table:
@@ -176,6 +176,11 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         """
         width = self._rope_asked if rope is None else rope
         return self._pairs_table(checked_rope(width, below=self._known_order.widest))
+
+    @property
+    def _ranked_by(self) -> str:
+        """What the estimates of a ranking are of."""
+        return self._known_order.measure
 
     @property
     def _rope_asked(self) -> float:

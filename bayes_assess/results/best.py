@@ -148,8 +148,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
             "p_best": self.probability_best,
             "p_good": self.probability_good,
         }
-        measure = measure_in_words(self.question.measure_name)
-        title = f"Lead in {measure} over the best of the others, {self._interval_label}s"
+        title = f"{self._ranked_by} over the best of the others, {self._interval_label}s"
         formats = {**dict.fromkeys(("lead", "lower", "upper"), "+.4f"), "p_best": ".3f", "p_good": ".3f"}
         return Table({name: column[order] for name, column in columns.items()}, title=title, formats=formats)
 
@@ -186,6 +185,10 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @cached_property
     def _lead_draws(self) -> Float[np.ndarray, "S G"]:
         return self.question.leads(self.evidence.joint)
+
+    @property
+    def _ranked_by(self) -> str:
+        return f"Lead in {measure_in_words(self.question.measure_name)}"
 
     @property
     def _rope_asked(self) -> float:

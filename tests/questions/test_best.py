@@ -300,3 +300,13 @@ def test_no_lead_is_further_than_the_measure_ranges():
     a.tell(pool.ids, labels)
     exact: Any = a.result()
     assert exact.design_interval.tolist() == exact.interval.tolist()
+
+
+def test_a_ranking_says_that_it_is_of_leads():
+    pool, labels = two_classes(0, n=60)
+    for measure, words in (("accuracy", "accuracy"), ("f1", "F1")):
+        a = ba.assess(pool, ba.Best(measure=measure), seed=0)
+        a.tell(pool.ids[:9], labels[:9])
+        ranking = a.result().ranking()
+        assert ranking.title == f"Lead in {words} by system, 95% credible intervals; rank 1 is worst"
+        assert ranking["estimate"].min() < 0
