@@ -214,3 +214,21 @@ def test_a_thousand_classes_are_answered():
     assert result.estimate.shape == (n_classes, n_classes)
     assert result.to_arviz()["posterior"]["theta"].shape == (4, 5, n_classes, n_classes)
     assert "Most frequent errors" in result.summary()
+
+
+def test_the_overall_accuracy_is_of_the_pool_whatever_the_posterior_is_made_of():
+    """Draws of a population say of a pool that is labelled what is known."""
+    rng = np.random.default_rng(0)
+    pool = ba.Pool(predictions=np.repeat(["cat", "dog"], 30))
+    labels = np.where(np.arange(60) % 4, pool.classes[pool.predictions], "cat")
+    theta = np.stack([rng.dirichlet(alpha, 400) for alpha in ([8, 2], [2, 8])], axis=1)
+    a = ba.assess(pool, ba.ConfusionMatrix())
+    a.tell(pool.ids[10:50], labels[10:50])
+    agreements = a.result(posterior=theta).section.agreements
+    assert np.isin((agreements * 30).round(9), np.arange(31)).all()  # of 30 items
+    a.tell(pool.ids[[*range(10), *range(50, 60)]], labels[[*range(10), *range(50, 60)]])
+    right = (pool.classes[pool.predictions] == labels).mean()
+    said = f"overall accuracy {right:.3f}, 95% exact interval [{right:.3f}, {right:.3f}]."
+    assert said in a.result(posterior=theta).summary()
+    of_all = ba.assess(pool, ba.ConfusionMatrix(target="population")).result(posterior=theta)
+    np.testing.assert_array_equal(of_all.section.agreements, of_all.draws[:, [0, 1], [0, 1]])

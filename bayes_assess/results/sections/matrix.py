@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float
 from bayes_assess.estimators.finite_pool import value_draws
+from bayes_assess.models.belief import pool_shares
 from bayes_assess.questions import ConfusionMatrix
 from bayes_assess.questions._base import pool_size
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
@@ -37,11 +39,12 @@ class Matrix(Section):
         known = self.evidence
         own = np.arange(len(known.counts))
         belief = agreement_belief(known.posterior, own)
-        if belief is known.posterior:  # no closed form; few draws of a large matrix
-            return self.draws[:, own, own]
         right = known.counts[own, own]
         counts = np.stack([known.labelled - right, right], axis=-1)
         size = pool_size(self.question, known.cells)
+        if belief is known.posterior:  # no closed form; few draws of a large matrix
+            theta = self.draws[:, own, own]
+            return theta if size is None else pool_shares(jax_key(known.seed, "pool"), theta, counts, size)
         return np.concatenate(list(value_draws(belief, counts, size, known.seed, _MOST_DRAWS)))
 
     def of_the_prior(self) -> str | None:
