@@ -626,6 +626,14 @@ def test_simulate_refuses_labels_of_which_none_is_predicted(tmp_path):
     assert "None of the labels in label, 'n', 'y', is predicted; 'no', 'yes' are." in said
 
 
+@pytest.mark.parametrize(("column", "more"), [("prediction", ()), ("label", ("--prediction", "label"))])
+def test_simulate_refuses_predictions_for_labels(tmp_path, column, more):
+    pool = tmp_path / "pool.csv"
+    pool.write_text("prediction,label\n" + "yes,yes\nno,no\n" * 5, encoding="utf-8")
+    said = refused("simulate", pool, "--labels", column, "--budgets", 5, *more)
+    assert f"The column '{column}' holds the predictions; name the one of true labels by --labels." in said
+
+
 def test_simulate_needs_every_label_once(tmp_path, columns, pool_file):
     labels = write_csv(tmp_path / "labels.csv", {"id": columns["id"][1:], "label": columns["label"][1:]})
     assert "no label of 'item-000'" in refused("simulate", pool_file, "--labels", labels)
