@@ -89,7 +89,13 @@ def test_a_tree_is_a_static_argument():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((0,), "one leaf or more; found 0"), ((3, 1), "found branching 1"), ((5, 2, 2), "depth 3 or more")],
+    [
+        ((0,), "one leaf or more; found 0"),
+        ((3, 1), "found branching 1"),
+        ((5, 2, 2), "depth 3 or more"),
+        ((5, 2, 40), "of depth 40 would have places for more than 4,194,304; choose a depth nearer to 3"),
+        ((5, 2, 10**30), "choose a depth nearer to 3"),
+    ],
 )
 def test_a_tree_that_cannot_be_is_refused(arguments, message):
     with pytest.raises(PartitionError, match=message):

@@ -10,6 +10,7 @@ pieces, and a value is handed to all children by repeating an array.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,8 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PartitionError
+
+_MOST_PLACES = 2**22  # of leaves, b^D, in a tree that is deeper than its leaves need
 
 Nodes = Float[Array, "*batch n"]
 Level = Nodes | Float[np.ndarray, "*batch n"]
@@ -70,6 +73,11 @@ class Tree:
         depth = least if self.depth is None else int(self.depth)
         if depth < least:
             raise PartitionError(f"{K} leaves need depth {least} or more at branching {b}; found depth {depth}.")
+        if depth > least and depth * math.log(b) > math.log(_MOST_PLACES):
+            raise PartitionError(
+                f"{K} leaves need depth {least} at branching {b}, and a tree of depth {depth} would have places for "
+                f"more than {_MOST_PLACES:,}; choose a depth nearer to {least}."
+            )
         for name, value in (("n_leaves", K), ("branching", b), ("depth", depth)):
             object.__setattr__(self, name, value)
 
