@@ -19,6 +19,7 @@ from bayes_assess.pool.counting import Times, add_up, count
 from bayes_assess.pool.pool import Pool
 
 T = TypeVar("T")
+_MOST_BINS = 1_000_000  # which take some gigabytes
 
 
 class Cut(ABC):
@@ -62,6 +63,8 @@ class ScoreBins(Cut):
 
     def __post_init__(self) -> None:
         check_count("n_bins", self.n_bins)
+        if self.n_bins > _MOST_BINS:
+            raise PartitionError(f"There may be {_MOST_BINS:,} bins of the confidence at most; found {self.n_bins:,}.")
         if self.kind not in ("width", "weight"):
             raise PartitionError(f'The kind must be "width" or "weight", not {show(self.kind)}.')
 

@@ -121,6 +121,12 @@ def test_score_bins_need_a_known_kind():
         ba.ScoreBins(10, kind="depth")
 
 
+@pytest.mark.parametrize("n_bins", [10**9, 10**30])
+def test_bins_that_no_memory_holds_are_refused(n_bins):
+    with pytest.raises(ba.PartitionError, match=f"1,000,000 bins of the confidence at most; found {n_bins:,}"):
+        ba.assess(pool_of([0.5, 0.7]), ba.Calibration(bins=n_bins))
+
+
 # Equal width
 
 
