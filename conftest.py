@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import threading
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 
@@ -44,6 +45,14 @@ gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting
 
 def _accept(_: None) -> None:
     pass
+
+
+def pytest_configure(config):
+    """Let ArviZ warn before there are workers: it notes the day in a file, which two at once take from each other."""
+    if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module("arviz")
 
 
 def pytest_collection_finish():

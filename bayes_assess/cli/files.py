@@ -304,8 +304,8 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
             if labels not in archive:
                 raise LabelError(f"{path} has no array {labels!r}; its arrays are {listing(list(archive), 30)}.")
             known = values_of(archive[labels])
-    elif labels == (options.get("prediction") or "prediction"):
-        raise LabelError(f"The column {labels!r} holds the predictions; name the one of true labels by --labels.")
+    elif labels == "prediction" and not options.get("prediction"):
+        raise LabelError("The column 'prediction' holds the predictions; name the one of true labels by --labels.")
     else:
         pool = read_pool(path, **{**options, "groups": list(dict.fromkeys([*options["groups"], labels]))})
         known = pool.groups[labels]

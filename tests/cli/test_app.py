@@ -626,12 +626,11 @@ def test_simulate_refuses_labels_of_which_none_is_predicted(tmp_path):
     assert "None of the labels in label, 'n', 'y', is predicted; 'no', 'yes' are." in said
 
 
-@pytest.mark.parametrize(("column", "more"), [("prediction", ()), ("label", ("--prediction", "label"))])
-def test_simulate_refuses_predictions_for_labels(tmp_path, column, more):
+def test_simulate_refuses_predictions_for_labels(tmp_path):
     pool = tmp_path / "pool.csv"
     pool.write_text("prediction,label\n" + "yes,yes\nno,no\n" * 5, encoding="utf-8")
-    said = refused("simulate", pool, "--labels", column, "--budgets", 5, *more)
-    assert f"The column '{column}' holds the predictions; name the one of true labels by --labels." in said
+    said = refused("simulate", pool, "--labels", "prediction", "--budgets", 5)
+    assert "The column 'prediction' holds the predictions; name the one of true labels by --labels." in said
 
 
 def test_simulate_needs_every_label_once(tmp_path, columns, pool_file):
