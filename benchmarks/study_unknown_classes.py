@@ -36,6 +36,7 @@ import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.models import hierarchical_confusion
 from bayes_assess.models._numerics import dirichlet_points
+from bayes_assess.pool._scores import both_columns
 
 LOOKS, DRAWS, KEY = (10, 30, 120), 4000, ("set", "seed", "pool")
 FIGURES = (
@@ -62,12 +63,17 @@ def pools(n: int, seed: int) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
             yield f"{kind} {seed}-{k}", kind if some else f"{kind}, no scores", pool, labels
 
 
+def rows_of_scores(pool: ba.Pool) -> np.ndarray:
+    """Copy the scores of all classes, of two from those of the second."""
+    scores = np.array(pool.scores, np.float64)
+    return both_columns(scores) if scores.ndim == 1 else scores
+
+
 def without(rng: np.random.Generator, pool: ba.Pool, labels: np.ndarray, scored: bool) -> tuple[ba.Pool, np.ndarray]:
     """Take one to three classes away from what a system knows."""
     n_unknown = int(rng.integers(1, min(4, pool.n_classes - 1)))
     unknown = rng.permutation(pool.n_classes)[:n_unknown]
-    scores = np.array(pool.scores, np.float64)
-    scores = np.stack([1 - scores, scores], axis=1) if scores.ndim == 1 else scores
+    scores = rows_of_scores(pool)
     scores[:, unknown] = 0
     scores[scores.sum(1) == 0] = np.isin(np.arange(pool.n_classes), unknown, invert=True)
     scores /= scores.sum(1, keepdims=True)
@@ -78,8 +84,7 @@ def without(rng: np.random.Generator, pool: ba.Pool, labels: np.ndarray, scored:
 def declared(rng: np.random.Generator, pool: ba.Pool, labels: np.ndarray, scored: bool) -> tuple[ba.Pool, np.ndarray]:
     """Declare one to three classes more, of which no item is."""
     n_more = int(rng.integers(1, 4))
-    scores = np.array(pool.scores, np.float64)
-    scores = np.stack([1 - scores, scores], axis=1) if scores.ndim == 1 else scores
+    scores = rows_of_scores(pool)
     given = {"scores": np.pad(scores, ((0, 0), (0, n_more)))} if scored else {}
     classes = list(range(pool.n_classes + n_more))
     return ba.Pool(predictions=pool.predictions, classes=classes, **given), labels

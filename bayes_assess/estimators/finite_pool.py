@@ -154,7 +154,7 @@ def _masses_of_draws(
     """Compute the masses of pairs from draws: of very many pairs from fewer draws, and some pairs at a time."""
     draws = draws[: max(_FEWEST_DRAWS, _PAIR_DRAWS // max(len(first), 1))]
     step = max(1, _PAIR_NUMBERS // (draws.size // draws.shape[-1]))
-    blocks = (slice(start, start + step) for start in range(0, len(first), step))
+    blocks = (slice(start, start + step) for start in range(0, max(len(first), 1), step))
     found = [rope_masses_samples(draws[..., first[b]], draws[..., second[b]], rope) for b in blocks]
     return np.concatenate(found, axis=-2)
 

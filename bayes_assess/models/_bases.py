@@ -229,6 +229,11 @@ class Points(Compiled):
         """
         if not engine.is_eager() or math.prod(np.shape(counts)[-2:]) < _MANY_VALUES:
             return super().pool_draws(key, n, counts, sizes)
+        return self._pool_draws_on_host(key, n, counts, sizes)
+
+    def _pool_draws_on_host(
+        self, key: PRNGKey, n: int, counts: Counts | IntGroups, sizes: Int[np.ndarray, " K"]
+    ) -> Float[np.ndarray, "S *shape"]:
         key_theta, key_rest = engine.random.split(key)
         return pool_shares(key_rest, self.draws(host_generator(key_theta), n), counts, sizes)
 

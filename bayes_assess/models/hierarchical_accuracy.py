@@ -53,7 +53,6 @@ from bayes_assess.models._numerics.regression_points import (
     normal_points,
     weighted_points,
 )
-from bayes_assess.models.belief import host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import counts_of, items_of
 
@@ -305,9 +304,7 @@ class HierarchicalAccuracy(Agreements):
         self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " G"]
     ) -> Float[np.ndarray, "S *batch G"]:
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
-        key_theta, key_rest = engine.random.split(key)
-        rng = host_generator(key_theta)
-        return pool_shares(key_rest, self.draws(rng, n), counts, sizes)
+        return self._pool_draws_on_host(key, n, counts, sizes)
 
     def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> HierarchicalAccuracy:
         known = self.covariates, self.location, self.scale, agreements, labels

@@ -84,3 +84,9 @@ def test_masses_of_very_many_pairs_are_computed_some_at_a_time(monkeypatch):
     assert not np.array_equal(few, whole)
     assert (np.abs(few - whole) < 4.5 * np.sqrt(whole * (1 - whole) / 2000)).all()
     np.testing.assert_allclose(few.sum(-1), 1)
+
+
+def test_no_pairs_have_no_masses():
+    told, none = np.array([[2, 10]]), np.zeros(0, int)
+    posterior = HierarchicalAccuracy.from_prior(n_groups=1).update_counts(told)
+    assert pair_masses(posterior, told, np.array([40]), none, none, 0.05).shape == (0, 3)
