@@ -16,18 +16,6 @@ from bayes_assess import questions as _asked
 from bayes_assess import results as _answered
 from bayes_assess._tools.shapes import ArrayLike as _ArrayLike
 from bayes_assess._tools.tables import Table as Table
-from bayes_assess.campaigns.assessment import Assessment as Assessment
-from bayes_assess.campaigns.exchange.sheets import read_labels as read_labels
-from bayes_assess.campaigns.journal import Journal as Journal
-from bayes_assess.campaigns.plan import plan as plan
-from bayes_assess.campaigns.queries import Queries as Queries
-from bayes_assess.campaigns.ranked_assessment import RankedAssessment as RankedAssessment
-from bayes_assess.campaigns.ranked_assessment import RankedQueries as RankedQueries
-from bayes_assess.campaigns.simulate import simulate as simulate
-from bayes_assess.campaigns.start import assess as assess
-from bayes_assess.campaigns.start import resume as resume
-from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment as StochasticAssessment
-from bayes_assess.campaigns.study import Study as Study
 from bayes_assess.errors import BayesAssessError as BayesAssessError
 from bayes_assess.errors import BudgetError as BudgetError
 from bayes_assess.errors import DesignError as DesignError
@@ -85,6 +73,18 @@ from bayes_assess.results import RateResult as RateResult
 from bayes_assess.results import RecallResult as RecallResult
 from bayes_assess.results import plots as plots
 from bayes_assess.results.plan import Plan as Plan
+from bayes_assess.sessions.assessment import Assessment as Assessment
+from bayes_assess.sessions.exchange.sheets import read_labels as read_labels
+from bayes_assess.sessions.journal import Journal as Journal
+from bayes_assess.sessions.plan import plan as plan
+from bayes_assess.sessions.queries import Queries as Queries
+from bayes_assess.sessions.ranked_assessment import RankedAssessment as RankedAssessment
+from bayes_assess.sessions.ranked_assessment import RankedQueries as RankedQueries
+from bayes_assess.sessions.start import assess as assess
+from bayes_assess.sessions.start import resume as resume
+from bayes_assess.sessions.stochastic_assessment import StochasticAssessment as StochasticAssessment
+from bayes_assess.studies.simulate import simulate as simulate
+from bayes_assess.studies.study import Study as Study
 from bayes_assess.web.widget import label as label
 
 __version__: str

@@ -8,8 +8,8 @@ import numpy as np
 from _audit_questions import Case
 from _audit_worlds import World
 
-from bayes_assess.campaigns.oracles import expected_counts
 from bayes_assess.designs import find_design
+from bayes_assess.studies.oracles import expected_counts
 
 SURE = 0.95  # probability from which on a verdict is counted as said
 BAND = "at one look"  # what the band of a ranked list from random items promises, whatever their number

@@ -14,12 +14,12 @@ import numpy as np
 from _audit_worlds import BY_GROUPS_ALONE, KIND_OF, OF_FITS, World
 
 import bayes_assess as ba
-from bayes_assess.campaigns.oracles import default_of_draws
 from bayes_assess.designs import ARMS, DESIGNS
 from bayes_assess.designs.ranked import RANKED_DESIGNS
 from bayes_assess.measures import MEASURES
 from bayes_assess.measures._multilabel import MULTILABEL_MEASURES
 from bayes_assess.questions import QUESTIONS
+from bayes_assess.studies.oracles import default_of_draws
 
 CLASSES = ("binary", "classes")
 REGRESSION = ("mean_absolute_error", "mean_squared_error", "root_mean_squared_error", "r2", "explained_share")

@@ -14,11 +14,11 @@ from _seme_tables import LEVEL, Certainty, Facts, Found, Study
 
 import bayes_assess as ba
 from bayes_assess.acquisition.poisson import draws_for_distinct, inclusion_probabilities
-from bayes_assess.campaigns.multilabel_campaigns import MultilabelCampaigns
-from bayes_assess.campaigns.simulated import Plan
 from bayes_assess.designs import Importance, Passive, Poisson, Stratified
 from bayes_assess.estimators.horvitz_thompson import beta_interval
 from bayes_assess.measures import Measure
+from bayes_assess.studies.multilabel_campaigns import MultilabelCampaigns
+from bayes_assess.studies.simulated import Plan
 
 SHARES = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75)  # of the pool that is labelled
 FEWER_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)

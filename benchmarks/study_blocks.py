@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import bayes_assess as ba
-from bayes_assess.campaigns.futures import imagined_labels
-from bayes_assess.campaigns.goals import Goal
-from bayes_assess.campaigns.planning import Present, followed, labels_needed
+from bayes_assess.sessions.planning import Present, followed, labels_needed
+from bayes_assess.studies.futures import imagined_labels
+from bayes_assess.studies.goals import Goal
 
 STEP = 10  # labels told at a time
 ASKED: dict[str, tuple[int, Any, dict[str, Any], dict[str, float]]] = {  # groups, question, options, goal

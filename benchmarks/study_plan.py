@@ -26,8 +26,8 @@ import numpy as np
 from _pools import binaries, wholes
 
 import bayes_assess as ba
-from bayes_assess.campaigns.goals import Goal
-from bayes_assess.campaigns.planning import Present, followed, labels_needed
+from bayes_assess.sessions.planning import Present, followed, labels_needed
+from bayes_assess.studies.goals import Goal
 
 MEASURES = ("f1", "rate", "accuracy", "overall")
 COLUMNS = ("pool", "measure", "labels", "width", "expected", "lower", "upper", "needed", "ratio")

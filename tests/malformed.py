@@ -31,8 +31,8 @@ from pyarrow import parquet
 
 import bayes_assess as ba
 from bayes_assess.errors import BayesAssessError
-from campaigns.exchange.tool_exports import flat_record, label_studio, label_studio_minimal, record
 from pool.test_logs import harness_rows, inspect_log, promptfoo_log
+from sessions.exchange.tool_exports import flat_record, label_studio, label_studio_minimal, record
 
 Table = dict[str, list]
 ODD = [None, True, 7, -1.5, 10**30, 1e308, float("nan"), float("inf"), "", "cat", "\ud800", "a\x00", "=1+1", "1,5", "½"]

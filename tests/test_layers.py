@@ -24,8 +24,9 @@ FLOORS = (
     ("estimators",),
     ("designs",),
     ("questions",),
-    ("results",),
-    ("campaigns",),
+    ("books", "results"),
+    ("studies",),
+    ("sessions",),
     ("web",),
     ("cli",),
 )

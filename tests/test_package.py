@@ -75,7 +75,7 @@ FIRST_QUESTIONS = {
 
 
 LATER = """
-from bayes_assess.campaigns import snapshots
+from bayes_assess.sessions import snapshots
 
 snapshots.EVERY = 20
 a = ba.assess(pool, %s, journal=%r)

@@ -19,8 +19,8 @@ from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFi
 from bayes_assess.errors import LabelError, QuestionError
 
 if TYPE_CHECKING:
-    from bayes_assess.campaigns.session import AnySession
     from bayes_assess.results import PrecisionCurveResult, Result
+    from bayes_assess.sessions.session import AnySession
 
 
 class Interval(StrEnum):
@@ -97,8 +97,8 @@ def export(
     Columns are id, cell, group, label, weight, round (which ask it was, 0 where nobody asked) and time. Sums of weights
     over labels estimate numbers of items of the pool.
     """
-    from bayes_assess.campaigns.export import check_writable
     from bayes_assess.cli import files
+    from bayes_assess.sessions.export import check_writable
 
     files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
     check_writable(output)

@@ -77,8 +77,8 @@ def start(
     reading: dict[str, object],
 ) -> None:
     """Start to assess a pool of predictions."""
-    from bayes_assess.campaigns.start import assess
     from bayes_assess.cli import files, text
+    from bayes_assess.sessions.start import assess
 
     chosen = None if design is None else parse_design(design)
     reading |= asked.columns | shown_columns(show)
@@ -221,8 +221,8 @@ def simulate(
 
     Every design runs many campaigns; the table says how close they come with how many labels.
     """
-    from bayes_assess.campaigns.simulate import simulate as run
     from bayes_assess.cli import files, text
+    from bayes_assess.studies.simulate import simulate as run
 
     files.check_table_and_figure(csv, plot, force, [pool, Path(labels)])
     items, known = files.pool_and_labels(pool, reading | asked.columns, labels, label)

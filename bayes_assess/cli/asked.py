@@ -269,7 +269,7 @@ class Asked:
 
     def question(self, pool: Pool | RankedList) -> Question:
         """Make the question; costs and the positive class are matched to the pool's classes by name."""
-        from bayes_assess.campaigns.description import described_question
+        from bayes_assess.sessions.description import described_question
 
         return described_question(
             {"question": self.name.kind} | {name: self._read(name, pool.classes) for name in self.options}

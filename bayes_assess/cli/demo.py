@@ -17,13 +17,13 @@ import numpy as np
 
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import import_arviz
-from bayes_assess.campaigns.simulate import Study, simulate
-from bayes_assess.campaigns.start import assess
 from bayes_assess.cli.files import save_figure
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import LeastAccurate
 from bayes_assess.results import GroupResult
+from bayes_assess.sessions.start import assess
+from bayes_assess.studies.simulate import Study, simulate
 
 N_TRAINING = 300  # digits that the classifier learns from: few, so that there is something to find
 N_LABELS = 300  # labels that each of the two campaigns may spend

@@ -16,12 +16,12 @@ import numpy as np
 
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.tables import Table
-from bayes_assess.campaigns.start import assess
 from bayes_assess.cli.demo import need_scikit_learn, output_folder
 from bayes_assess.cli.files import save_figure
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Compare, Question, Rate
 from bayes_assess.results import BeliefRateResult, Result
+from bayes_assess.sessions.start import assess
 
 N_TRAINING, N_REVIEWS = 400, 6000
 N_LABELS = 200  # of each campaign

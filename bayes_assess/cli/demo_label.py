@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from bayes_assess._tools.tables import Table
-from bayes_assess.campaigns.start import assess
 from bayes_assess.cli import files
 from bayes_assess.cli.demo import N_TRAINING, digits_pool, need_scikit_learn, output_folder
 from bayes_assess.cli.live import let_go
 from bayes_assess.pool.readers import read_pool
 from bayes_assess.questions import GroupAccuracy
+from bayes_assess.sessions.start import assess
 
 WIDTH = 0.1  # of the interval of the overall accuracy at which the page says that one may stop
 

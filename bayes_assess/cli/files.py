@@ -14,13 +14,6 @@ import numpy as np
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.exchange.exports import is_export
-from bayes_assess.campaigns.exchange.matching import IdMatcher
-from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
-from bayes_assess.campaigns.exchange.tasks import SUFFIX as EXPORTS
-from bayes_assess.campaigns.exchange.tasks import TOOLS, check_tool, setup_path
-from bayes_assess.campaigns.exchange.workbook import SUFFIX, need_openpyxl
-from bayes_assess.campaigns.journal import Journal
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import parse_names, spelled_as
@@ -32,12 +25,19 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.readers import read_pool, read_ranked
 from bayes_assess.pool.scan.engine import DUCKDB, files_of, is_address
 from bayes_assess.pool.scan.reading import scan_pool
+from bayes_assess.sessions.exchange.exports import is_export
+from bayes_assess.sessions.exchange.matching import IdMatcher
+from bayes_assess.sessions.exchange.sheets import Sheet, read_sheet, read_texts
+from bayes_assess.sessions.exchange.tasks import SUFFIX as EXPORTS
+from bayes_assess.sessions.exchange.tasks import TOOLS, check_tool, setup_path
+from bayes_assess.sessions.exchange.workbook import SUFFIX, need_openpyxl
+from bayes_assess.sessions.journal import Journal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayes_assess.campaigns.queries import LabelSheet
-    from bayes_assess.campaigns.session import AnySession
+    from bayes_assess.sessions.queries import LabelSheet
+    from bayes_assess.sessions.session import AnySession
 
 
 _OTHER_WORKBOOKS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
@@ -104,7 +104,7 @@ def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def reopen(run: Path, moved_to: Path | None, more: Mapping[str, object] = MappingProxyType({})) -> AnySession:
     """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
-    from bayes_assess.campaigns.start import resume
+    from bayes_assess.sessions.start import resume
 
     known = open_session(run)
     if known is not None:

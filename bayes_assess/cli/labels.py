@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bayes_assess.campaigns.annotators import MAJORITY
+from bayes_assess.books.annotators import MAJORITY
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import (

@@ -20,7 +20,7 @@ from bayes_assess._tools.shapes import Json
 from bayes_assess.web.notice import COMMAND, SUFFIX, Notice, read_notice
 
 if TYPE_CHECKING:
-    from bayes_assess.campaigns.session import AnySession
+    from bayes_assess.sessions.session import AnySession
     from bayes_assess.web.server import Ran
 
 _SessionT = TypeVar("_SessionT", bound="AnySession")

@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.exchange.tasks import setup_path
-from bayes_assess.campaigns.session import AnySession
+from bayes_assess.sessions.exchange.tasks import setup_path
+from bayes_assess.sessions.session import AnySession
 
 
 def written(what: str, path: Path, tool: str | None, command: str) -> str:

@@ -10,9 +10,6 @@ import numpy as np
 
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.assessment import Assessment
-from bayes_assess.campaigns.exchange.tasks import Answers
-from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.echo import echo
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import combine, positive_code
@@ -30,13 +27,16 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results import CurveResult, RankedAnswer
+from bayes_assess.sessions.assessment import Assessment
+from bayes_assess.sessions.exchange.tasks import Answers
+from bayes_assess.sessions.ranked_assessment import RankedAssessment
 
 if TYPE_CHECKING:
-    from bayes_assess.campaigns.labelling_error import LabellingError
-    from bayes_assess.campaigns.session import AnySession
-    from bayes_assess.campaigns.simulate import Study
     from bayes_assess.pool.cells import Cells
     from bayes_assess.results import PrecisionCurveResult, Result
+    from bayes_assess.sessions.session import AnySession
+    from bayes_assess.sessions.team.labelling_error import LabellingError
+    from bayes_assess.studies.simulate import Study
 
 _FEW, _SHEET = 20, 500  # items of a first sheet
 _WIDEST = 10_000  # columns of a terminal

@@ -14,11 +14,11 @@ import numpy as np
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import ArrayLike, Json
-from bayes_assess.campaigns.exchange.tasks import Answers
-from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.labels import LabelSpace
+from bayes_assess.sessions.exchange.tasks import Answers
+from bayes_assess.sessions.session import AnySession
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"}
 _MOST_BUTTONS = 20  # classes, beyond which they are searched

@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
-from bayes_assess.campaigns.session import AnySession
+from bayes_assess.books.annotators import UNNAMED, annotator_names
 from bayes_assess.errors import BayesAssessError, BudgetError, LabelError
+from bayes_assess.sessions.session import AnySession
 from bayes_assess.web.cards import AnswerKind, Pictures, Unit, units_of
 from bayes_assess.web.history import History
 from bayes_assess.web.seats import RECENT, Given, Seat

@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
-from bayes_assess.campaigns.annotators import UNNAMED
-from bayes_assess.campaigns.journal import Event
-from bayes_assess.campaigns.session import AnySession
+from bayes_assess.books.annotators import UNNAMED
+from bayes_assess.sessions.journal import Event
+from bayes_assess.sessions.session import AnySession
 
 _T = TypeVar("_T")
 

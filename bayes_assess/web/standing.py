@@ -9,10 +9,10 @@ import numpy as np
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.planning import items_asked_of, labels_to_width
-from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError
 from bayes_assess.results import PrecisionCurveResult, Result
+from bayes_assess.sessions.planning import items_asked_of, labels_to_width
+from bayes_assess.sessions.session import AnySession
 
 _FEWEST = 10  # labels, before which nothing is foreseen
 _ALL = "All is labelled that the answer depends on."

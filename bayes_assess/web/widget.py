@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError, OutputError
+from bayes_assess.sessions.session import AnySession
 from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import Pictures
 from bayes_assess.web.desk import Desk

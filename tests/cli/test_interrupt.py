@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from bayes_assess.campaigns import journal as journal_module
-from bayes_assess.campaigns.journal import Journal
 from bayes_assess.designs import ArmDesign
+from bayes_assess.sessions import journal as journal_module
+from bayes_assess.sessions.journal import Journal
 from cli.test_app import call, columns, done, pool_file, run  # noqa: F401 - fixtures
 
 # Presses Ctrl-C at a place that its first argument names; the other arguments are those of the command.
@@ -26,12 +26,12 @@ class Importing(importlib.abc.MetaPathFinder):
             signal.raise_signal(signal.SIGINT)
 
 def collecting(phase, info):
-    if "bayes_assess.campaigns.journal" in sys.modules:
+    if "bayes_assess.sessions.journal" in sys.modules:
         gc.callbacks.remove(collecting)
         signal.raise_signal(signal.SIGINT)
 
 def within_a_write():
-    from bayes_assess.campaigns import journal
+    from bayes_assess.sessions import journal
 
     class Forgetful:
         def __del__(self):  # Python prints errors raised here, and goes on
@@ -79,7 +79,7 @@ def n_events(run) -> int:  # noqa: F811
         return journal.last_sequence
 
 
-@pytest.mark.parametrize("where", ["typer", "bayes_assess.campaigns.journal", "scipy.special", "collecting", "writing"])
+@pytest.mark.parametrize("where", ["typer", "bayes_assess.sessions.journal", "scipy.special", "collecting", "writing"])
 def test_an_interrupted_ask_leaves_the_journal_alone(run, where):  # noqa: F811
     command = [sys.executable, "-c", PROGRAM, where, "ask", str(run), "-n", "3"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)

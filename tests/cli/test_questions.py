@@ -13,11 +13,11 @@ import pytest
 import bayes_assess as ba
 from bayes_assess import questions
 from bayes_assess._tools.tables import Table
-from bayes_assess.campaigns.description import describe_question
-from bayes_assess.campaigns.journal import Journal
 from bayes_assess.cli.asked import OPTIONS, QuestionName, columns_of, options_of
 from bayes_assess.cli.parse import READERS
 from bayes_assess.cli.text import show
+from bayes_assess.sessions.description import describe_question
+from bayes_assess.sessions.journal import Journal
 from cli.test_app import call, done, read_csv, refused, sheet, write_csv
 
 CLASSES = ("bird", "cat", "dog")

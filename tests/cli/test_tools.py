@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.exchange.tool_exports import annotated, flat_record, label_studio, label_studio_minimal, record
 from cli.commands import done, refused
+from sessions.exchange.tool_exports import annotated, flat_record, label_studio, label_studio_minimal, record
 
 IDS = list("abcdef")
 

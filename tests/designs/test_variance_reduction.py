@@ -11,7 +11,6 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
-from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs._audit import audit_plan
 from bayes_assess.designs._gains import gains
@@ -22,6 +21,7 @@ from bayes_assess.estimators.weighted import Steps
 from bayes_assess.models.calibration_curve import drawn
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.questions import _events
+from bayes_assess.studies.compiled_campaigns import CompiledCampaigns
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.beta(0.3, 3.0, 600)

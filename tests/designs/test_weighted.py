@@ -13,13 +13,13 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.designs import WEIGHTED, Adaptive, Draw, Importance, Oasis, Passive, Poisson, Stratified
 from bayes_assess.designs.oasis import _Strata
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Steps, Sums, add_steps, estimated_risk
 from bayes_assess.models.dirichlet_tree import DirichletTree, Tree
+from bayes_assess.sessions.open_steps import OpenSteps
 from made import run_campaign, same_session, start
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.campaigns.description import describe_design, described_design
 from bayes_assess.designs import Adaptive
 from bayes_assess.errors import DesignError, PartitionError
 from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, explicit_tree, fit_latent, log_posterior
+from bayes_assess.sessions.description import describe_design, described_design
 
 RAGGED = [[2, 0], [[1, 5, 7], 3], 4, [[[6]]]]
 

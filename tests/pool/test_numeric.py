@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayes_assess as ba
-from bayes_assess.campaigns.exchange.matching import LabelMatcher
 from bayes_assess.pool.numeric import NumericPool, nearest
+from bayes_assess.sessions.exchange.matching import LabelMatcher
 
 POOL = ba.Pool(predictions=[7.5, 60, 99.9], bounds=(0, 100), ids=["a", "b", "c"], systems={"gpt": [0, 50, 100]})
 

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
-from bayes_assess.campaigns.description import describe_question, described_question
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.curve_members import RATES, RATINGS
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.results import MeanResult
+from bayes_assess.sessions.description import describe_question, described_question
 
 RNG = np.random.default_rng(11)
 N = 240

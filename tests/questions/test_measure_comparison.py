@@ -9,13 +9,13 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
-from bayes_assess.campaigns.description import describe_question, described_question
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import value_of
 from bayes_assess.models.calibration_curve import drawn, start
+from bayes_assess.sessions.description import describe_question, described_question
 
 RNG = np.random.default_rng(11)
 N, FEW = 400, 100  # every label takes milliseconds

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.campaigns.description import describe_question, described_question
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.results._in_words import question_in_words
+from bayes_assess.sessions.description import describe_question, described_question
 
 RNG = np.random.default_rng(5)
 N = 300

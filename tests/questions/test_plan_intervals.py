@@ -7,7 +7,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.campaigns.futures import with_counts
+from bayes_assess.studies.futures import with_counts
 from made import made_pool
 
 POOL, LABELS = made_pool([0.95, 0.6, 0.8, 0.7], [300, 200, 150, 250])

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
-from bayes_assess.campaigns.description import describe_question, described_question
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.measures import pool_value
 from bayes_assess.models.curve_members import RATES, VERDICTS
 from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.results import RateResult
+from bayes_assess.sessions.description import describe_question, described_question
 
 RNG = np.random.default_rng(7)
 N = 300

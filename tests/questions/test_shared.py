@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.campaigns.description import describe_question
 from bayes_assess.designs import DESIGNS
+from bayes_assess.sessions.description import describe_question
 from questions.asked import LABELS, POOL, QUESTIONS, RANDOM, TRUTHS
 
 PERFECT = {"rmse": 0, "cost_error": 0, "ece_error": 0, "mrr": 1, "success": 1, "right": 1, "best": 1, "error": 0}

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
-from bayes_assess.campaigns.description import describe_question, described_question
 from bayes_assess.cli.tables import narrow
 from bayes_assess.designs import VarianceReduction
+from bayes_assess.sessions.description import describe_question, described_question
 
 RNG = np.random.default_rng(12)
 N = 240

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.campaigns.annotators import UNNAMED
+from bayes_assess.books.annotators import UNNAMED
 from bayes_assess.cli import files
 from bayes_assess.web.history import History
 from cli.commands import done

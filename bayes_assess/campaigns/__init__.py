@@ -1,1 +1,0 @@
-"""Campaigns: interactive sessions with their journal, and simulated ones with their study."""

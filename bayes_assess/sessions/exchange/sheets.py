@@ -1,0 +1,310 @@
+"""Sheets that annotators have filled in, and exports of the tools in which they have labelled."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections.abc import Callable, Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from bayes_assess._tools.text import plural
+from bayes_assess.errors import LabelError
+from bayes_assess.pool.pool import Pool
+from bayes_assess.sessions.exchange import label_studio
+from bayes_assess.sessions.exchange.exports import is_export, read_export
+from bayes_assess.sessions.exchange.grid import Grid, read_grid
+from bayes_assess.sessions.exchange.matching import UNKNOWN, IdMatcher, LabelMatcher
+
+_SHOWN = 20  # rows that a message lists, at most
+_EXAMPLES = 3  # spellings that a note shows
+_UNSURE = {"unsure", "unknown", "unclear", "not sure", "don't know", "idk", "n/a", "na", "none", "skip"}
+_ANNOTATOR = "annotator"  # the column of who gave the labels
+
+Check = Callable[[int, str | None, str], str | None]  # position, label (None: unsure), annotator to what is wrong
+
+
+class Sheet(NamedTuple):
+    """What a sheet says.
+
+    Attributes
+    ----------
+    ids : (n,) item ids of the pool
+    labels : (n,) class names, or sets of them as texts
+    unsure : (m,) item ids
+        Items of which it says that nobody can label them.
+    n_blank : int
+        Rows without a label.
+    notes : list of str
+        Sentences on what was taken for something else.
+    annotators : (n,) names
+        Who gave the labels; empty texts where the sheet does not say.
+    """
+
+    ids: np.ndarray
+    labels: np.ndarray
+    unsure: np.ndarray
+    n_blank: int
+    notes: list[str]
+    annotators: np.ndarray
+
+
+@overload
+def read_labels(
+    path: str | PathLike[str],
+    pool: Pool | None = None,
+    *,
+    id: str = "id",
+    label: str = "label",
+    annotators: Literal[False] = False,
+    repeated: bool = False,
+) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+@overload
+def read_labels(
+    path: str | PathLike[str],
+    pool: Pool | None = None,
+    *,
+    id: str = "id",
+    label: str = "label",
+    annotators: Literal[True],
+    repeated: bool = False,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+
+def read_labels(
+    path: str | PathLike[str],
+    pool: Pool | None = None,
+    *,
+    id: str = "id",
+    label: str = "label",
+    annotators: bool = False,
+    repeated: bool = False,
+) -> tuple[np.ndarray, ...]:
+    r"""Read ids and labels from a sheet that annotators have filled in, or from the export of a labelling tool.
+
+    A sheet may be CSV, separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, or an Excel workbook.
+    Names of columns are taken in any case, other columns ignored, and rows without a label left out. A file whose name
+    ends in .json is what Label Studio exports as JSON or JSON-MIN, or what Argilla's `to_json` or `to_list` return;
+    skipped and discarded tasks are left out.
+
+    Parameters
+    ----------
+    path : path-like
+    pool : Pool, optional
+        With it, ids and labels are those of the pool: what spreadsheets do to numbers (``855.0``, ``7`` for ``007``,
+        ``1,5``) and annotators to names (``Good`` for ``good``) is undone where that is unambiguous.
+    id, label : str
+        Names of the columns; in exports, of what holds the ids, and of the control or question.
+    annotators : bool
+        Whether to return who gave the labels, too: a column ``annotator`` of a sheet. Several may label an item then.
+
+    repeated : bool
+        Whether an item may have several rows, whose labels may differ and all count: those of a stochastic oracle.
+
+    Returns
+    -------
+    ids, labels : (n,) arrays
+        As `tell` takes them; texts without a pool.
+    names : (n,) array
+        Of the annotators, if asked for; empty texts where the file does not say.
+
+    Raises
+    ------
+    LabelError
+        If the file cannot be read, or rows of it name no item or no class; the message lists the rows, up to 20, as the
+        file numbers them.
+
+    Warns
+    -----
+    UserWarning
+        If an id or a label was taken for another one.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "labels.csv")
+    >>> with open(path, "w") as stream:
+    ...     _ = stream.write("ID;text;Label\na;a text;cat\nb;another;\n")
+    >>> ids, labels = ba.read_labels(path)
+    >>> ids.tolist(), labels.tolist()
+    (['a'], ['cat'])
+    """
+    if pool is None:
+        ids, labels, names, _ = read_texts(Path(path), id, label)
+        return (ids, labels, names) if annotators else (ids, labels)
+    sheet = read_sheet(Path(path), pool, id, label, annotator=_ANNOTATOR if annotators else None, repeated=repeated)
+    for note in sheet.notes:
+        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    return (sheet.ids, sheet.labels, sheet.annotators) if annotators else (sheet.ids, sheet.labels)
+
+
+def read_texts(path: Path, id: str, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Read ids, labels and annotators as texts, without rows that have no label, which are counted.
+
+    Raises
+    ------
+    LabelError
+        If the file cannot be read, or an id is missing.
+    """
+    grid = _grid(path, id, label, _ANNOTATOR)
+    wrong = dict(grid.wrong)
+    labels, names = (np.array([text.strip() for text in column], dtype=str) for column in grid.columns[1:])
+    # Ids of a pool may differ by blanks, which `tell` passes over if need be; numbers do not.
+    ids = np.array([text.strip() if text.strip().isdecimal() else text for text in grid.columns[0]], dtype=str)
+    given = labels != ""
+    missing = given & (np.strings.strip(ids) == "")
+    wrong |= {grid.rows[at]: "the id is missing" for at in np.flatnonzero(missing).tolist()}
+    _refuse(path, grid, wrong)
+    return ids[given], labels[given], names[given], int((~given).sum())
+
+
+def read_sheet(
+    path: Path,
+    pool: Pool,
+    id: str = "id",
+    label: str = "label",
+    unsure: Iterable[str] | None = None,
+    check: Check | None = None,
+    unknown: str = UNKNOWN,
+    annotator: str | None = None,
+    repeated: bool = False,
+) -> Sheet:
+    """Read a sheet and find its items and labels in a pool; all rows are right, or none is taken.
+
+    Parameters
+    ----------
+    path, pool, id, label
+        As of `read_labels`.
+    unsure : texts
+        What stands in the place of a label where nobody can tell it, in any case; None where that cannot be said.
+    check : function, optional
+        Says of an item's position, its label, None where nobody can tell it, and who gave it, what speaks against it.
+    unknown : str
+        What is said of ids of no item.
+    annotator : str, optional
+        Name of a column that says who gave the labels, if there is such a column: then a row is the one of an item and
+        an annotator, and an item that somebody has labelled is not unsure. Exports of tools say it in their own way.
+    repeated : bool, optional
+        Whether every row is a label of its own, of an item that may have several.
+
+    Raises
+    ------
+    LabelError
+        As `read_labels`, or if a word for unsure is a class.
+    """
+    grid, match_label = _grid(path, id, label, annotator), LabelMatcher(pool)
+    said_by = [text.strip() for text in grid.columns[2]] if annotator else [""] * len(grid.rows)
+    words = _words(unsure or (), match_label.names)
+    given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
+    matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
+    wrong, taken = dict(grid.wrong), _Respelled(grid.unit)
+    found: dict[tuple[int, str, int], tuple[int, str | None]] = {}  # of every item and annotator, row and label
+    for at, item in zip(given, matches, strict=True):
+        row, (id_text, text) = grid.rows[at], (column[at] for column in grid.columns[:2])
+        name: Any = None
+        if row in wrong:
+            continue
+        if item.found is None:
+            wrong[row] = f"{id_text.strip()!r} {item.problem}" if id_text.strip() else "the id is missing"
+            continue
+        if text.strip().casefold() not in words:
+            labelled = match_label(text)
+            if labelled.found is None:
+                hint = "" if unsure is None else _unsure_hint(text)
+                wrong[row] = f"the label {text!r} {labelled.problem}{hint}"
+                continue
+            name = labelled.found
+            taken.note("label", text, name, labelled.exact)
+        place = int(item.found)
+        shown = str(pool.ids[place])
+        taken.note("id", id_text, shown, item.exact)
+        before, other = found.setdefault((place, said_by[at], at if repeated else 0), (row, name))
+        problem = None if check is None else check(place, name, said_by[at])
+        if other != name:
+            both = " and ".join("unsure" if one is None else repr(one) for one in (other, name))
+            wrong[row] = f"{shown!r} occurs twice with different labels, {both}, first in {grid.unit} {before}"
+        elif problem is not None:
+            wrong[row] = f"{shown!r} {problem}"
+    _refuse(path, grid, wrong)
+    sure = {key: name for key, (_, name) in found.items() if name is not None}
+    labels, places = np.array(list(sure.values()), dtype=str), np.array([place for place, *_ in sure], dtype=np.int64)
+    labelled = set(places.tolist())
+    nobody = dict.fromkeys(place for (place, *_), (_, name) in found.items() if name is None)
+    return Sheet(
+        ids=pool.ids[places],
+        labels=labels if pool.multilabel else labels.astype(pool.classes.dtype),
+        unsure=pool.ids[np.array([place for place in nobody if place not in labelled], dtype=np.int64)],
+        n_blank=len(grid.rows) - len(given),
+        notes=[*grid.notes, *taken.notes()],
+        annotators=np.array([who for _, who, _ in sure], dtype=str),
+    )
+
+
+class _Respelled:
+    """What was taken for something else."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._texts: dict[tuple[str, str], dict[str, int]] = {}  # rows by kind and meaning, and by spelling
+
+    def note(self, kind: str, text: str, meaning: str, exact: bool) -> None:
+        """Take note of a text, unless it is what it stands for."""
+        if not exact:
+            texts = self._texts.setdefault((kind, meaning if kind == "label" else ""), {})
+            key = text if kind == "label" else f"{text.strip()!r} for {meaning!r}"
+            texts[key] = texts.get(key, 0) + 1
+
+    def notes(self) -> list[str]:
+        """Say it."""
+        said = []
+        for (kind, meaning), texts in self._texts.items():
+            first = list(texts)[:_EXAMPLES]
+            rows, more = plural(sum(texts.values()), self._unit), " and others" * (len(texts) > _EXAMPLES)
+            if kind == "id":
+                said.append(f"Took ids such as {', '.join(first)}, in {rows}.")
+            else:
+                said.append(f"Took {', '.join(map(repr, first))}{more} for {meaning!r}, in {rows}.")
+        return said
+
+
+def _words(unsure: Iterable[str], names: list[str]) -> set[str]:
+    words = {word.strip().casefold() for word in unsure} - {""}
+    for name in names:
+        if name.casefold() in words:
+            raise LabelError(
+                f"{name!r} is a class of the pool and cannot say that somebody is unsure; use another word."
+            )
+    return words
+
+
+def _unsure_hint(text: str) -> str:
+    """Say how to set items aside, where a text may mean that."""
+    said = text.strip()
+    if any(map(str.isalnum, said)) and said.casefold() not in _UNSURE:
+        return ""
+    return f"; if it says that nobody can tell, add --unsure {shlex.quote(said)}"
+
+
+def _grid(path: Path, id: str, label: str, annotator: str | None) -> Grid:
+    """Read ids, labels and, if they are asked for, annotators from a sheet or the export of a tool."""
+    if is_export(path):
+        return read_export(path, id, label)
+    grid = read_grid(path, [id, label], [*label_studio.CSV, *([annotator] if annotator else [])])
+    ids, labels, of_tool, numbers, *who = grid.columns
+    theirs = id == "id" and any(map(str.strip, of_tool)) and any(map(str.strip, numbers))
+    return grid._replace(columns=[of_tool if theirs else ids, labels, *who])
+
+
+def _refuse(path: Path, grid: Grid, wrong: dict[int, str]) -> None:
+    """Raise LabelError if rows are wrong."""
+    if not wrong:
+        return
+    unit = grid.unit
+    listed = "; ".join(f"{unit} {row}: {problem}" for row, problem in sorted(wrong.items())[:_SHOWN])
+    more = f"; and {plural(len(wrong) - _SHOWN, f'more {unit}')}" if len(wrong) > _SHOWN else ""
+    raise LabelError(f"Nothing was taken from {path}; {grid.counted}these {unit}s are wrong: {listed}{more}.")

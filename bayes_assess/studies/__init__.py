@@ -1,0 +1,1 @@
+"""Simulated campaigns with their study, and the futures of sessions that plans play."""

@@ -1,0 +1,97 @@
+"""Futures of a campaign whose belief is calibration curves, followed a block of labels at a time.
+
+The random items of a block are drawn as the design draws them, and its other items are of the cells of the greatest
+gains, the random ones being pending. That is the design asking for small batches from as many cells, but for bets on
+random items, which no plan looks at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from bayes_assess._tools.shapes import Int
+from bayes_assess.designs import VarianceReduction
+from bayes_assess.designs._belief_state import BeliefState, Look
+from bayes_assess.designs._gains import gains
+from bayes_assess.models import curve_blocks
+from bayes_assess.studies.futures import SeparateFutures
+
+_N_PARTICLES = 128  # of a member
+_N_DRAWS = 256  # at a look
+
+
+@dataclass(frozen=True, eq=False)
+class CurveFutures(SeparateFutures[BeliefState]):
+    """Futures whose answers have no intervals from random items alone.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.studies.futures import imagined_labels
+    >>> a = ba.assess(ba.Pool(scores=np.linspace(0.05, 0.95, 40)), ba.Metric("f1"), seed=0)
+    >>> unlabelled = imagined_labels(a.design, a._state, a._setting, 2, seed=0)
+    >>> futures = CurveFutures(a.design, a._state, unlabelled, a._setting, seed=0)
+    >>> found = [futures.campaigns(np.arange(2), n, 0.95).record for n in (10, 40)]
+    >>> few, all_ = (np.diff(one.interval(0.95))[:, 0, 0, 0] for one in found)
+    >>> (few > 0.1).tolist(), all_.tolist()
+    ([True, True], [0.0, 0.0])
+    """
+
+    design: VarianceReduction
+    smooth: bool = True
+    enough_at_once: ClassVar[bool] = True
+
+    def start(self, rng: np.random.Generator) -> BeliefState:
+        """Return what a future knows at first: of its belief few particles."""
+        now = self.design.eager_state(self.state)
+        return replace(now, belief=curve_blocks.thinned(now.belief, rng, _N_PARTICLES))
+
+    def block(
+        self, rng: np.random.Generator, state: BeliefState, left: Int[np.ndarray, "K O"], n: int
+    ) -> tuple[BeliefState, Int[np.ndarray, "K O"]]:
+        """Ask for `n` items and learn their labels, some of those left; return the labels, too."""
+        labels = np.zeros_like(left)
+        for cell, asked in zip(*_asked(self.design, state, n, rng), strict=True):
+            labels[cell] = rng.multivariate_hypergeometric(left[cell], asked)
+        return _told(state, labels), labels
+
+    def record(self, state: BeliefState) -> Look:
+        """Return what is kept at a look."""
+        return self.design.record(state, _N_DRAWS)._replace(bets=None)
+
+
+def _asked(
+    design: VarianceReduction, state: BeliefState, n: int, rng: np.random.Generator
+) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
+    """Choose the items of a block: cells, and how many of each."""
+    share, doublings = design.random_items(state)
+    odds = state.remaining * np.exp2(doublings / 2)
+    pending = np.minimum(rng.multinomial(rng.binomial(n, share), odds / odds.sum()), state.remaining)
+    while (missing := n - pending.sum()) > 0:
+        gain = np.where(state.remaining > pending, gains(replace(state, pending=pending)), -1.0)
+        best = np.argsort(-gain, kind="stable")[:missing]
+        pending[best[gain[best] >= 0]] += 1
+    cells = np.flatnonzero(pending)
+    return cells, pending[cells]
+
+
+def _told(state: BeliefState, labels: Int[np.ndarray, "K O"]) -> BeliefState:
+    """Learn the labels of a block."""
+    at = np.arange(len(labels)), state.event
+    events = labels[at]
+    others = labels.copy()
+    others[at] = 0
+    errors = state.errors
+    for cell, outcome in zip(*np.nonzero(others), strict=True):
+        for _ in range(0 if errors.is_trivial else others[cell, outcome]):
+            errors = errors.observe(state.row[cell], outcome, np.ones((), bool))  # type: ignore[arg-type]
+    return replace(
+        state,
+        counts=state.counts + labels,
+        remaining=state.remaining - labels.sum(1),
+        belief=curve_blocks.learned(state.belief, np.stack([labels.sum(1) - events, events], axis=1)),
+        errors=errors,
+    )

@@ -1,0 +1,98 @@
+"""The book of a session's items: every cell's order is gone through once, whoever labels what."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayes_assess as ba
+from bayes_assess.books.items import ItemBook
+
+
+class Reference:
+    """What the book does, one item at a time, with lists."""
+
+    def __init__(self, cells):
+        self.order = [cells.items(k, 0, int(n)).tolist() for k, n in enumerate(cells.sizes)]
+        self.waiting = [list(items) for items in self.order]
+
+    def next_items(self, cells):
+        return [self.waiting[cell].pop(0) for cell in cells]
+
+    def take(self, cells, items):
+        for cell, item in zip(cells, items, strict=True):
+            self.waiting[cell].remove(item)
+
+    def put_back(self, cells, items):
+        for cell in set(cells.tolist()):
+            self.waiting[cell] = sorted(
+                {*self.waiting[cell], *items[cells == cell].tolist()}, key=self.order[cell].index
+            )
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.data())
+def test_items_come_in_the_order_of_their_cells_without_those_labelled_unasked(groups, data):
+    cells = ba.cells(ba.Pool(predictions=groups, classes=range(4)), seed=5)
+    book, reference = ItemBook(cells), Reference(cells)
+    while book.remaining.any():
+        left = np.repeat(np.arange(4), book.remaining)
+        kind = data.draw(st.sampled_from(["next", "others", "unasked"]))
+        if kind == "next":
+            n = data.draw(st.integers(1, len(left)))
+            asked = np.array(data.draw(st.permutations(left.tolist())))[:n]
+            items = book.next_items(asked)
+            assert items.tolist() == reference.next_items(asked)
+            book.hand_out(items, np.ones(n))
+        else:
+            unseen = np.flatnonzero(book.unseen(np.arange(len(groups))))
+            n = data.draw(st.integers(1, len(unseen)))
+            items = np.array(data.draw(st.permutations(unseen.tolist())))[:n]
+            if kind == "others":
+                book.hand_out(items, np.ones(n))
+            else:
+                book.accept(items)
+                book.take_labels(items, np.zeros(n, int))
+            reference.take(book.cells_of(items), items)
+        assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
+    assert book.n_asked + book.n_volunteered == len(groups)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.data())
+def test_items_put_back_come_in_their_place_and_items_set_aside_never(groups, data):
+    cells = ba.cells(ba.Pool(predictions=groups, classes=range(4)), seed=5)
+    book, reference = ItemBook(cells), Reference(cells)
+    for _ in range(data.draw(st.integers(1, 12))):
+        kind = data.draw(st.sampled_from(["next", "skip", "put back"]))
+        unseen = book.unseen(np.arange(len(groups)))
+        free = {"next": unseen, "skip": unseen | book.pending, "put back": book.pending | book.skipped}[kind]
+        if not free.any():
+            continue
+        items = np.array(data.draw(st.permutations(np.flatnonzero(free).tolist())))
+        items = items[: data.draw(st.integers(1, len(items)))]
+        of = book.cells_of(items)
+        if kind == "next":
+            items = book.next_items(of)
+            assert items.tolist() == reference.next_items(of)
+            book.hand_out(items, np.ones(len(items)))
+        elif kind == "skip":
+            reference.take(of[unseen[items]], items[unseen[items]])
+            book.skip(items)
+        else:
+            reference.put_back(of, items)
+            book.put_back(items)
+        assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
+        assert (book.n_pending, book.n_skipped) == (book.pending.sum(), book.skipped.sum())
+        assert book.skipped_by_cell.sum() == book.n_skipped
+
+
+def test_a_book_comes_back_from_its_arrays_with_the_weights_of_what_is_out():
+    cells = ba.cells(ba.Pool(predictions=[0, 0, 1, 1, 0, 1]), seed=5)
+    book, again = ItemBook(cells), ItemBook(cells)
+    book.hand_out(book.next_items(np.array([1, 0, 0])), np.array([0.5, 2.0, 1.0]))
+    book.accept(np.flatnonzero(book.unseen(np.arange(6)))[:1])
+    again.restore(book.arrays())
+    for one, other in zip(again.out, book.out, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert set(again.out[1]) == {0.5, 1.0, 2.0}
+    assert again.remaining.tolist() == book.remaining.tolist()

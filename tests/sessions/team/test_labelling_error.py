@@ -1,0 +1,177 @@
+"""Labels that may be wrong: how often, and what answers are worth then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.sessions.team.labelling_error import LabellingError
+
+
+def wrong_labels(rng, truth, rate: float, n_classes: int):
+    """Labels of an annotator who errs at this rate, with wrong labels of all kinds."""
+    other = (truth + rng.integers(1, n_classes, len(truth))) % n_classes
+    return np.where(rng.random(len(truth)) < rate, other, truth)
+
+
+def campaign(seed: int, n_classes: int = 2, rate: float = 0.1, question=None):
+    """A session on 4,000 items, 500 labels of one annotator, 200 of them of another one, too; and the truths."""
+    rng = np.random.default_rng(seed)
+    truth, predictions = rng.integers(0, n_classes, 4_000), None
+    predictions = wrong_labels(rng, truth, 0.15, n_classes)
+    question = ba.GroupAccuracy(by="all") if question is None else question
+    pool = ba.Pool(predictions=predictions, classes=list(range(n_classes)), groups={"all": np.zeros(4_000, int)})
+    prior = "uninformative" if isinstance(question, ba.GroupAccuracy) else None
+    a = ba.assess(pool, question, design="random" if prior else None, prior=prior, seed=seed)
+    items = rng.choice(4_000, 500, replace=False)
+    a.tell(items, wrong_labels(rng, truth[items], rate, n_classes), annotator="anna")
+    a.tell(items[:200], wrong_labels(rng, truth[items[:200]], rate, n_classes), annotator="ben")
+    return a, (predictions == truth).mean(), truth.mean()
+
+
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_answers_that_count_on_wrong_labels_hold(n_classes):
+    repeats, plain, counted, rates = 40, 0, 0, 0
+    for seed in range(repeats):
+        a, truth, _ = campaign(seed, n_classes)
+        error = a.labelling_error()
+        low, high = error.adjusted(a.result()).interval[0]
+        counted += low <= truth <= high
+        rates += error.interval[0] <= 0.1 <= error.interval[1]
+        low, high = a.result().interval[0]
+        plain += low <= truth <= high
+    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)
+    assert counted / repeats > least
+    assert rates / repeats > least
+    assert plain / repeats < 0.5  # accuracies are 7 points too low
+
+
+def test_rates_count_on_them_too():
+    a, _, truth = campaign(3, question=ba.Rate())
+    result = a.result()
+    found = a.labelling_error().adjusted(result)
+    assert isinstance(found.estimate, float)
+    assert found.interval[0] < truth < found.interval[1]
+    assert np.diff(found.interval)[0] > np.diff(result.interval)[0]
+
+
+def test_perfect_agreement_leaves_answers_nearly_as_they_are():
+    a, _, _ = campaign(0, rate=0.0)
+    result, error = a.result(), a.labelling_error()
+    found = error.adjusted(result)
+    assert error.interval[1] < 0.02
+    np.testing.assert_allclose(found.interval, result.interval, atol=0.02)
+    assert found.interval[0, 0] < result.interval[0, 1]
+    assert np.diff(found.interval)[0, 0] >= np.diff(result.interval)[0, 0] * 0.98
+
+
+def test_votes_say_how_probable_a_label_is():
+    def wrong(*kinds):
+        return LabellingError(36.0, 200, 2, kinds)._wrong.mean()
+
+    alone, agreed, split, against = wrong((1, 0, 9)), wrong((2, 0, 9)), wrong((1, 1, 9)), wrong((1, 2, 9))
+    assert agreed < 0.02 < alone < split < against
+    assert split == pytest.approx(0.5)
+    assert wrong((0, 0, 9)) == 0  # somebody decided
+    assert wrong((1, 0, 9), (0, 0, 9)) == pytest.approx(alone / 2)
+
+
+def test_votes_for_one_of_several_labels_say_what_bayes_says():
+    """Of four classes that are alike probable, given two labels by people who err, each in one of three ways."""
+    error = LabellingError(36.0, 200, 4, ((1, 1, 1),))
+    right, other = 1 - error.draws, error.draws / 3
+    given = {true: np.prod([np.where(label == true, right, other) for label in (0, 1)], axis=0) for true in range(4)}
+    np.testing.assert_allclose(error._wrong, 1 - given[0] / sum(given.values()))
+
+
+def test_labels_of_three_annotators_differ_by_the_share_of_their_pairs():
+    a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 20), ba.GroupAccuracy())
+    for name, label in (("anna", "cat"), ("ben", "cat"), ("cleo", "dog")):
+        a.tell([0], [label], annotator=name)
+    error = a.labelling_error()
+    assert (error.differing, error.shared) == (pytest.approx(2 / 3), 1)
+    assert error.kinds == ((2, 1, 1),)
+
+
+def test_decisions_count_as_right():
+    a, _, _ = campaign(1)
+    before = a.labelling_error()
+    a.resolve(rule="anna")
+    after = a.labelling_error()
+    assert before.rate == after.rate
+    assert after._wrong.mean() < before._wrong.mean()
+    assert dict((kind[:2], kind[2]) for kind in after.kinds)[0, 0] == a.disagreements(resolved=True).resolved.sum()
+
+
+def test_what_cannot_be_counted_on_is_refused():
+    a, _, _ = campaign(2)
+    a.tell([next(i for i in range(4_000) if i not in a.labelled[0])], [0])
+    with pytest.raises(ba.QuestionError, match="not in the answer to ConfusionMatrix"):
+        a.labelling_error().adjusted(a.result(question=ba.ConfusionMatrix()))
+    with pytest.raises(ba.LabelError, match="No item has labels of two annotators"):
+        ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).labelling_error()
+    many, _, _ = campaign(2, rate=0.4)
+    with pytest.raises(ba.LabelError, match="too many, or too few items"):
+        many.labelling_error().adjusted(many.result())
+
+
+def of_all_labelled(n=400, right=320):
+    """Return the accuracy of a pool whose items are all labelled, which labels taken for the truth make exact."""
+    a = ba.assess(ba.Pool(predictions=["cat"] * n, classes=["cat", "dog"]), ba.GroupAccuracy())
+    a.tell(range(n), ["cat"] * right + ["dog"] * (n - right))
+    assert np.ptp(a.result().draws[:, 0]) == 0  # of the other class nothing is predicted
+    return a.result()
+
+
+def spread_of(draws):
+    """Return the standard deviation and its standard error, from draws whose fourth moment may be large."""
+    far = draws - draws.mean()
+    return draws.std(), np.sqrt((far**4).mean() - draws.var() ** 2) / (2 * draws.std() * np.sqrt(len(draws)))
+
+
+def test_chance_in_the_labels_themselves_widens_an_exact_answer():
+    known = LabellingError(differing=180_000.0, shared=1_000_000, n_classes=2, kinds=((1, 0, 400),))
+    sd, error = spread_of(known.adjusted(of_all_labelled()).draws[:, 0])
+    # 400 labels are wrong at e = .1 each: the number of wrong ones is binomial, and the answer divides by 1 - 2 e.
+    assert abs(sd - np.sqrt(0.1 * 0.9 / 400) / 0.8) < 4 * error
+
+
+def test_wrong_labels_of_several_classes_agree_by_chance():
+    """Right labels are 1 - e, wrong ones e / 3 each: e = .12 makes two of an item differ in 1 - .88^2 - .12^2 / 3."""
+    differing = 1 - 0.88**2 - 0.12**2 / 3
+    known = LabellingError(differing=differing * 1e7, shared=10_000_000, n_classes=4, kinds=((1, 0, 400),))
+    np.testing.assert_allclose(known.draws, 0.12, atol=5 * np.sqrt(differing / 1e7))  # which e moves by less than
+    draws = known.adjusted(of_all_labelled()).draws[:, 0]
+    # .8 of the labels agree: (1 - e) p + e / 3 (1 - p) of them if p of the predictions are right.
+    expected, sd = (0.8 - 0.04) / (0.88 - 0.04), np.sqrt(0.12 * 0.88 / 400) / 0.84
+    assert abs(draws.mean() - expected) < 5 * sd / np.sqrt(len(draws))
+
+
+def test_few_labels_by_two_annotators_leave_open_how_many_are_wrong():
+    few = LabellingError(differing=3.0, shared=20, n_classes=2, kinds=((1, 0, 400),))
+    sd, error = spread_of(few.adjusted(of_all_labelled()).draws[:, 0])
+    # The same by other draws: 2 e (1 - e) ~ Beta(3.5, 17.5), p = (.8 - e) / (1 - 2 e), and the binomial part.
+    rng = np.random.default_rng(5)
+    e = (1 - np.sqrt(np.maximum(1 - 2 * rng.beta(3.5, 17.5, 200_000), 0))) / 2
+    q = 0.8 + rng.normal(size=len(e)) * np.sqrt(e * (1 - e) / 400)
+    p = np.where(e < 0.5, (q - e) / np.where(e < 0.5, 1 - 2 * e, 1), rng.random(len(e)))  # at 1/2 labels say nothing
+    expected, expected_error = spread_of(np.clip(p, 0, 1))
+    assert abs(sd - expected) < 4 * np.hypot(error, expected_error)
+
+
+def test_an_estimate_that_counts_on_wrong_labels_lies_in_its_interval():
+    """Draws beyond 1 are 1: where nearly all are, the mean lies below all of the quantiles."""
+    pool = ba.Pool(predictions=["cat"] * 2000, classes=["cat", "dog"])
+    a = ba.assess(pool, ba.GroupAccuracy(), prior="uninformative")
+    a.tell(range(1500), ["cat"] * 1470 + ["dog"] * 30, annotator="anna")
+    a.tell(range(200), ["dog"] * 20 + ["cat"] * 180, annotator="ben")
+    counted = a.labelling_error().adjusted(a.result())
+    low, high = counted.interval[0]
+    assert low <= counted.estimate[0] <= high
+    assert 0.99 < counted.estimate[0] < 1
+
+
+def test_the_rate_lies_in_its_interval_where_annotators_hardly_ever_agree():
+    error = LabellingError(6.0, 6, 3, ((1, 1, 6),))  # most draws are as large as can be, and the mean is less
+    assert error.interval[0] <= error.rate <= error.interval[1]

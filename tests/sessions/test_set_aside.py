@@ -1,0 +1,296 @@
+"""Items that nobody can label, and items that may be asked for again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess._tools import engine
+from bayes_assess.designs import Draw
+from bayes_assess.sessions.open_steps import OpenSteps
+from bayes_assess.sessions.planning import Present
+from sessions.courses import BINARY, CASES, POSITIVE, N, assert_same, every_case, started
+
+TOTALS = "passive", "stratified", "poisson"  # of which the weights of all draws sum to their number
+
+
+def unseen_by(a: ba.Assessment) -> np.ndarray:
+    return np.flatnonzero(a._items.unseen(np.arange(N)))
+
+
+def run(a: ba.Assessment, case: str) -> tuple[np.ndarray, np.ndarray]:
+    """Label two batches but for items that are set aside or released; return the items set aside and released."""
+    labels = CASES[case][-1]
+    first = a.ask(12).ids
+    a.tell(first[6:], labels[first[6:]])
+    assert a.skip(first[:2]) == 2
+    a.tell(first[2:6], labels[first[2:6]])
+    second = a.ask(16).ids
+    a.tell(second[:9], labels[second[:9]])
+    assert a.release(second[9:11]) == 2
+    others = np.setdiff1d(unseen_by(a), second)[:3]
+    a.skip(others)
+    a.tell(second[12:], labels[second[12:]])
+    a.skip(second[11:12])  # the last that was pending
+    return np.array([*first[:2], *others, second[11]]), second[9:11]
+
+
+@every_case
+def test_a_resumed_session_goes_on_exactly_where_it_stopped(case, tmp_path):
+    a = started(case, journal=tmp_path / "run.db")
+    skipped, released = run(a, case)
+    assert a.skipped.tolist() == sorted(skipped.tolist())
+    assert a._items.unseen(released).all()
+    assert (a.n_skipped, a.n_pending, a.labels_used, a.n_remaining) == (6, 0, 23, N - 29)
+    b = ba.resume(tmp_path / "run.db", CASES[case][0])
+    a.journal.close()
+    a.journal = None
+    assert_same(a, b)
+    for session in (a, b):
+        ids = session.ask(10).ids
+        assert not set(ids.tolist()) & set(skipped.tolist())
+        session.tell(ids[3:], CASES[case][-1][ids[3:]])
+    assert_same(a, b)
+
+
+@every_case
+def test_an_answer_is_never_exact_while_items_are_set_aside(case):
+    a = started(case)
+    skipped, _ = run(a, case)
+    rest = a.ask(a.n_remaining).ids
+    assert not set(rest.tolist()) & set(skipped.tolist())
+    a.tell(rest, CASES[case][-1][rest])
+    result = a.result()
+    ends, value = np.atleast_2d(result.interval), np.atleast_1d(result.estimate)
+    assert result.guarantee != "exact"
+    assert (np.diff(ends) > 0).any()
+    assert ((ends[:, 0] <= value) & (value <= ends[:, 1])).all()
+    assert "6 items were set aside: nobody could label them; the answer takes them to be like" in result.summary()
+    pool, question, _, labels = CASES[case]
+    truth = np.atleast_1d(question.truth(pool, labels))
+    filled = a.cells.sizes > 0 if case.endswith("arms") else slice(None)
+    assert (np.abs(value - truth)[filled] < 0.2).all()  # 84 of 90 labels are known
+    a.release(skipped)
+    a.tell(skipped, labels[skipped])
+    np.testing.assert_allclose(np.atleast_1d(a.result().estimate)[filled], truth[filled])
+    assert a.result().guarantee == "exact"
+
+
+@pytest.mark.parametrize("case", TOTALS)
+def test_items_that_are_labelled_stand_for_those_set_aside(case):
+    """The weights of all draws sum to their number, as if the pool were whole: a mean of ones is one."""
+    a = started(case)
+    run(a, case)
+    for n in (10, 20, a.n_remaining - 30):
+        ids = a.ask(n).ids
+        a.tell(ids[1:], CASES[case][-1][ids[1:]])
+        a.skip(ids[:1])
+        with engine.eager():
+            draws, _ = a.design.weighed(a._state)
+        assert np.asarray(draws.weights).sum() == pytest.approx(float(draws.n))
+
+
+@pytest.mark.parametrize("case", ["label sets", "label sets at random"])
+def test_label_sets_stand_for_those_set_aside(case):
+    a = started(case)
+    run(a, case)
+    for n in (20, a.n_remaining - 20):
+        ids = a.ask(n).ids
+        a.tell(ids[1:], CASES[case][-1][ids[1:]])
+        a.skip(ids[:1])
+        items = np.flatnonzero(a._items.label >= 0)
+        weights = a._rounds.weights(items, a._items.cells_of(items))
+        assert weights.total.sum() == pytest.approx(N)
+
+
+def test_items_set_aside_might_have_been_drawn_in_later_steps():
+    """As in `test_items_that_never_come_back_are_as_if_nobody_had_asked_for_them` of weighted designs."""
+    a = started("passive")
+    ids = a.ask(60).ids
+    told, aside = ids[np.arange(60) % 3 > 0], ids[::3]
+    a.tell(told[:11], POSITIVE[told[:11]])
+    a.skip(aside[:12])
+    a.tell(told[11:], POSITIVE[told[11:]])
+    a.skip(aside[12:])
+    assert float(a._state.draws.n) == pytest.approx(N * (1 / np.arange(51, 91)).sum())  # until 40 of 90 were seen
+    assert len(a._steps.take()[1].cell) == 0  # all is settled
+    again = a.ask(20).ids
+    a.tell(again, POSITIVE[again])
+    assert float(a._state.draws.n) == pytest.approx(N * (1 / np.arange(31, 91)).sum())
+
+
+@pytest.mark.parametrize("case", ["adaptive", "importance"])
+def test_drawn_items_set_aside_are_stood_for_as_pending_ones_are(case, tmp_path):
+    """Those that were drawn are the ones that the proposal prefers: items that were not drawn yet are unlike them."""
+    waiting, aside = started(case), started(case, journal=tmp_path / "run.db")
+    for n in (12, 12, 12):
+        ids = [a.ask(n).ids for a in (waiting, aside)]
+        np.testing.assert_array_equal(*ids)
+        for a in (waiting, aside):
+            a.tell(ids[0][::2], POSITIVE[ids[0][::2]])
+        before = aside.result().estimate
+        aside.skip(ids[0][1::2])
+        assert aside.result().estimate == before == waiting.result().estimate
+    assert (aside.n_skipped, aside.n_pending, waiting.n_pending) == (18, 0, 18)
+    assert_same(aside, ba.resume(tmp_path / "run.db", CASES[case][0]))
+    aside.release(aside.skipped)
+    waiting.release(waiting.pending)
+    assert aside.result().estimate == waiting.result().estimate
+    np.testing.assert_array_equal(aside._state.remaining, waiting._state.remaining)
+    np.testing.assert_array_equal(aside._state.pending, 0)
+
+
+@pytest.mark.parametrize("case", ["adaptive", "importance"])
+def test_items_set_aside_are_not_planned_for(case):
+    a = started(case)
+    ids = a.ask(20).ids
+    a.tell(ids[:8], POSITIVE[ids[:8]])
+    a.skip(ids[8:14])
+    present = Present.of(a)
+    assert present.n_items == N - 6
+    assert int(np.asarray(present.state.pending).sum()) == 0
+
+
+def test_withdrawn_steps_leave_their_mass_to_the_steps_after_them():
+    whole, apart = OpenSteps(n_items=10), OpenSteps(n_items=10)
+    draws = Draw(weight=np.array([1.0, 0.5, 2.0, 1.0]), p_new=np.array([1.0, 0.9, 0.7, 0.65]),
+                 p_pending=np.array([0.0, 0.1, 0.3, 0.35]))  # fmt: skip
+    for steps in (whole, apart):
+        steps.ask(np.arange(4), np.zeros(4, int), draws)
+        steps.tell(np.array([2, 3]), np.array([0, 1]))
+    _, expected = whole.take()  # 0 and 1 are missing
+    for item in (1, 0):
+        apart.withdraw(np.array([item]))
+    settled, later = apart.take()
+    np.testing.assert_allclose(settled.p_new, expected.p_new[2:])
+    assert settled.outcome.tolist() == [0, 1]
+    assert len(later.cell) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", [ba.designs.Importance(n_strata=8), ba.designs.Stratified(n_strata=8)])
+def test_estimates_are_right_on_average_where_setting_aside_says_nothing_of_labels(design):
+    """A quarter of the items cannot be labelled; over 240 campaigns, within 3 standard errors."""
+    rng, found = np.random.default_rng(4), []
+    question = ba.Metric("zero_one_loss")
+    for seed in range(240):
+        a = ba.assess(BINARY, question, design=design, seed=seed)
+        unclear = rng.random(N) < 0.25
+        for n in (12, 12, 12):
+            ids = a.ask(n).ids
+            known = ids[~unclear[ids]]
+            a.tell(known, POSITIVE[known])
+            a.skip(ids[unclear[ids]])
+        found.append(float(a.result().estimate))
+    error = np.array(found) - question.truth(BINARY, POSITIVE)
+    assert abs(error.mean()) < 3 * error.std(ddof=1) / np.sqrt(len(error))
+
+
+class TestWhatTheyCouldBe:
+    """Where many items were set aside, a summary says what it would make if all were of one kind."""
+
+    def test_accuracy_if_all_were_right_or_all_wrong(self):
+        a = started("arms")
+        a.skip([0, 1, 2])
+        rest = np.arange(3, N)
+        a.tell(rest, POSITIVE[rest])
+        right = (POSITIVE == BINARY.predictions)[3:].sum()
+        most, least = (right + 3) / N, right / N
+        assert (
+            f"The overall accuracy, with a 95% credible interval, would be if all of them were right, {most:.3f} "
+            f"[{most:.3f}, {most:.3f}]; if all of them were wrong, {least:.3f} [{least:.3f}, {least:.3f}]."
+        ) in a.result().summary()
+        assert least < a.result().overall[0] < most
+
+    def test_f1_if_all_were_positive_or_all_negative(self):
+        a = started("belief")
+        a.skip([0, 1, 2])
+        rest = np.arange(3, N)
+        a.tell(rest, POSITIVE[rest])
+        ends = []
+        for supposed in (1, 0):
+            labels = POSITIVE.copy()
+            labels[:3] = supposed
+            ends.append(ba.Metric("f1").truth(BINARY, labels))
+        first, second = (f"{value:.3f} [{value:.3f}, {value:.3f}]" for value in ends)
+        said = f"would be if all of them were positive, {first}; if all of them were negative, {second}."
+        assert said in a.result().summary()
+
+    def test_few_items_are_only_counted(self):
+        a = started("arms")
+        a.skip([0])
+        a.tell(np.arange(1, 61), POSITIVE[1:61])
+        summary = a.result().summary()
+        assert "1 item was set aside: nobody could label it; the answer takes it to be like the others" in summary
+        assert "were right" not in summary
+
+    def test_nothing_is_said_where_none_was_set_aside(self):
+        assert "set aside" not in started("arms").result().summary()
+
+
+class TestRefusals:
+    """Setting aside and releasing are all or nothing."""
+
+    def test_labelled_items_are_refused(self):
+        a = started("arms")
+        ids = a.ask(4).ids
+        a.tell(ids[:1], POSITIVE[ids[:1]])
+        for act, said in ((a.skip, "set aside"), (a.release, "released")):
+            with pytest.raises(ba.LabelError, match=f"Item {ids[0]} has a label and cannot be {said}"):
+                act(ids)
+        assert (a.n_pending, a.n_skipped) == (3, 0)
+
+    def test_unknown_items_are_refused(self):
+        with pytest.raises(ba.UnknownIdError, match=str(N)):
+            started("arms").skip([N])
+
+    def test_repeating_changes_nothing(self):
+        a = started("arms")
+        ids = a.ask(4).ids
+        assert (a.skip(ids[[0, 0]]), a.skip(ids[:2])) == (1, 1)
+        assert (a.release(ids[[1, 2, 2]]), a.release(ids[1:3])) == (2, 0)
+        assert (a.n_pending, a.n_skipped, a.n_remaining) == (1, 1, N - 2)
+
+    def test_a_label_of_an_item_set_aside_is_taken_as_one_that_nobody_asked_for(self):
+        a = started("arms")
+        ids = a.ask(4).ids
+        a.skip(ids)
+        a.tell(ids[:1], POSITIVE[ids[:1]])
+        assert (a.n_skipped, a.labels_used, a.n_remaining) == (3, 1, N - 4)
+        assert "1 label was told without being asked for" in a.result().summary()
+        assert "1 label told without being asked for is of an item that had been set aside." in a.result().summary()
+        unseen = np.setdiff1d(np.arange(N), ids)[:2]
+        a.tell([*ids[1:2], *unseen], POSITIVE[[*ids[1:2], *unseen]])
+        assert "4 labels were told without being asked for" in a.result().summary()
+        assert "2 labels told without being asked for are of items that had been set aside." in a.result().summary()
+        others = started("arms")
+        others.tell(others.ask(2).ids[:1], POSITIVE[:1])
+        others.skip(others.pending)
+        assert "that had been set aside" not in others.result().summary()
+
+    @pytest.mark.parametrize("kind", ["skip", "release"])
+    def test_a_journal_that_does_so_with_labelled_items_is_refused(self, kind, tmp_path):
+        a = started("arms", journal=tmp_path / "run.db")
+        ids = a.ask(2).ids
+        a.tell(ids, POSITIVE[ids])
+        a.journal.append(kind, {"ids": ids}, expected=2)
+        a.journal.close()
+        with pytest.raises(ba.JournalError, match=r"Entry 3 of the journal .* does not follow"):
+            ba.resume(tmp_path / "run.db", BINARY)
+
+
+def test_released_items_are_asked_for_again():
+    a = started("arms")
+    ids = a.ask(N).ids
+    a.release(ids[::2])
+    assert sorted(a.ask(a.n_remaining).ids.tolist()) == sorted(ids[::2].tolist())
+
+
+def test_who_asks_where_nothing_is_left_is_told_what_became_of_the_items():
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 4), ba.GroupAccuracy())
+    a.tell([0, 1, 2], [0, 1, 0])
+    a.skip([3, 4, 5, 6, 7])
+    said = r"Asked for 1 item, but only 0 of 8 .* \(0 are pending, 5 set aside\); nothing is left to ask for"
+    with pytest.raises(ba.BudgetError, match=said):
+        a.ask()
