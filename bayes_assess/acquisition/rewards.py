@@ -30,6 +30,7 @@ from bayes_assess.acquisition.confusion import (
 )
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.dirichlet_confusion import DirichletConfusion
 from bayes_assess.models.nested_dirichlet import NestedDirichlet
 from bayes_assess.models.sampled_belief import as_draws
 
@@ -211,6 +212,9 @@ class ConfusionVarianceReduction(Reward):
         if isinstance(belief, NestedDirichlet):
             a, b, alpha, own = (xp.asarray(x) for x in (belief.a, belief.b, belief.alpha, belief.own))
             return nested_variance_reduction(theta, a, b, alpha, own, weight)
+        if is_mixture(belief):  # as if rows were independent, of the same means and total variances
+            matched = DirichletConfusion.of_moments(belief.mean, belief.variance)
+            return dirichlet_variance_reduction(theta, matched.alpha, weight)
         sampled = as_draws(belief)
         return sample_dirichlet_variance_reduction(theta, xp.asarray(sampled.draws), weight, sampled.importance)
 

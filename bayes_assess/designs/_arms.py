@@ -135,7 +135,7 @@ class ArmDesign(Design[CellState]):
     """
 
     asks_commute: ClassVar[bool] = True
-    eager_up_to: ClassVar[int] = 1000
+    eager_up_to: ClassVar[int] = 20_000
     takes_posterior: ClassVar[bool] = True
     plays_arms: ClassVar[bool] = True
     always_plays_best: ClassVar[bool] = False  # whether all items of a round are of one cell, by no draw

@@ -22,7 +22,7 @@ from bayes_assess.designs._base import Draw
 from bayes_assess.designs._blocks import SideBySide, best_cells
 from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
-from bayes_assess.models.belief import Belief, beta_marginals, drawn_component, is_mixture
+from bayes_assess.models.belief import Belief, beta_marginals, drawn_component
 
 # In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
 _GRID_MAX_SIZE = 20_000
@@ -202,8 +202,9 @@ class EpsilonGreedy(ArmDesign):
 class BayesUCB(ArmDesign):
     """Play the groups that could be best: the reward at an extreme posterior quantile of the accuracy.
 
-    Costs and calibration errors depend on several probabilities: of these the quantile of the reward itself is taken,
-    from 400 posterior draws.
+    Where groups learn from each other it is that of the Beta distribution with the accuracy's posterior mean and
+    variance. Costs and calibration errors depend on several probabilities: of these the quantile of the reward itself
+    is taken, from 400 posterior draws.
 
     Parameters
     ----------
@@ -237,8 +238,7 @@ class BayesUCB(ArmDesign):
 
     def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
         """Play the group with the greatest optimistic reward."""
-        whole: Any = campaigns.posterior
-        known = (whole.matched() if is_mixture(whole) else whole).update_counts(campaigns.since)
+        known = _matched(campaigns.posterior).update_counts(campaigns.since)
         believed = campaigns.whole_or_parts(rng, _PARTS).update_at_mean(campaigns.pending)
         values = [campaigns.reward(theta, believed, campaigns.weight) for theta in known.quantile(self._levels)]
         optimistic = np.maximum(*(_mean_of_parts(value, campaigns.available) for value in values))
@@ -254,7 +254,7 @@ class BayesUCB(ArmDesign):
 
     def init_memory(self, state: CellState) -> _Quantiles:
         """Lower and upper quantile of every group, where they decide."""
-        return state.posterior.quantile(self._levels) if state.reward.of_each else ()
+        return _matched(state.posterior).quantile(self._levels) if state.reward.of_each else ()
 
     def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Quantiles:
         """Only the quantiles of the group that was labelled have moved, where groups are independent."""
@@ -278,6 +278,11 @@ def _draw(key: PRNGKey, posterior: Belief, playable: Int[Array, " P"]) -> Float[
         return posterior.sample(key, 1)[0]
     some: Any = engine.tree_map(lambda parameter: parameter[playable], posterior)
     return engine.at(posterior.mean)[playable].set(some.sample(key, 1, dtype=xp.float32)[0])
+
+
+def _matched(posterior: Any) -> Belief:
+    """Return Beta distributions of a mixture's moments, and any other posterior as it is."""
+    return posterior.matched() if hasattr(posterior, "matched") else posterior
 
 
 def _mean_of_parts(

@@ -27,7 +27,7 @@ from bayes_assess.models.belief import host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import added
 
-_MANY_VALUES = 2**12  # of one draw
+_MANY_VALUES = 2**7  # of one draw
 
 Values = Float[Array, "*shape"] | Float[np.ndarray, "*shape"]
 Counts = Int[Array, "*batch K O"] | Int[np.ndarray, "*batch K O"]
@@ -169,13 +169,13 @@ class Compiled(Sampled, ABC):
     @any_engine
     def mean(self) -> Values:
         """Posterior mean of every value."""
-        return self._moments()[0]
+        return self._once()[0]
 
     @property
     @any_engine
     def variance(self) -> Values:
         """Posterior variance of every value."""
-        return self._moments()[1]
+        return self._once()[1]
 
     @any_engine
     def sample(
@@ -207,6 +207,10 @@ class Compiled(Sampled, ABC):
         True
         """
         return self._quantiles(xp.asarray(level, xp.float64))
+
+    @engine.kept
+    def _once(self) -> tuple[Values, Values]:
+        return self._moments()
 
 
 class Points(Compiled):
@@ -242,7 +246,7 @@ class Points(Compiled):
         return self.components(rng, (n,)).draw(rng)
 
     def matched(self) -> BetaBernoulli:
-        """Return independent Beta distributions with the means and the variances of all values, on the host.
+        """Return independent Beta distributions with the means and the variances of all values.
 
         Examples
         --------
@@ -251,7 +255,7 @@ class Points(Compiled):
         >>> bool(np.allclose(posterior.matched().variance, posterior.variance))
         True
         """
-        return BetaBernoulli.of_moments(np.asarray(self.mean), np.asarray(self.variance))
+        return BetaBernoulli.of_moments(self.mean, self.variance)
 
     @property
     @any_engine

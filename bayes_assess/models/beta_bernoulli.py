@@ -125,8 +125,9 @@ class BetaBernoulli:
         return cls(strength * score, strength * (1 - score))
 
     @classmethod
-    def of_moments(cls, mean: np.ndarray, variance: np.ndarray) -> BetaBernoulli:
-        """Return the Beta distributions that have these means and variances, (...) each, on the host.
+    @any_engine
+    def of_moments(cls, mean: FloatGroups, variance: FloatGroups) -> BetaBernoulli:
+        """Return the Beta distributions that have these means and variances, (...) each.
 
         With m the mean and v the variance, a + b = m (1 - m) / v - 1.
 
@@ -136,8 +137,8 @@ class BetaBernoulli:
         >>> uniform.a.round(9).tolist(), uniform.b.round(9).tolist()
         ([1.0], [1.0])
         """
-        m = np.clip(np.asarray(mean), _LEAST, 1 - _LEAST)
-        total = np.clip(m * (1 - m) / np.maximum(variance, _LEAST**2) - 1, _LEAST, 1 / _LEAST)
+        m = xp.clip(xp.asarray(mean), _LEAST, 1 - _LEAST)
+        total = xp.clip(m * (1 - m) / xp.maximum(xp.asarray(variance), _LEAST**2) - 1, _LEAST, 1 / _LEAST)
         return cls(m * total, (1 - m) * total)
 
     @any_engine

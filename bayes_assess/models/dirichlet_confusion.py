@@ -36,6 +36,8 @@ FloatRows = Float[Array, "*batch K"] | Float[np.ndarray, "*batch K"]
 # Scores of exactly 0 would rule a label out for ever; the smallest share of a row is this over the number of classes.
 _LEAST_ROW_SHARE = 1e-6
 
+_LEAST = 1e-9  # sum of a row's parameters
+
 
 def program(
     predictions: Int[Array, " N"], labels: Int[Array, " N"] | None = None, *, alpha: Float[Array, "K C"]
@@ -130,6 +132,25 @@ class DirichletConfusion(Dirichlet):
         if mean_scores is None:
             return cls(xp.full(sizes, strength / sizes[1], xp.float64))
         return cls(xp.asarray(strength * row_shares(mean_scores)))
+
+    @classmethod
+    @any_engine
+    def of_moments(cls, mean: FloatMatrix, variance: FloatMatrix) -> DirichletConfusion:
+        """Return the Dirichlet distributions with these means whose rows have the variances' sums, (..., K, C) each.
+
+        With m the means of a row and V the sum of its variances, the sum of its parameters is sum_j m_j (1 - m_j) / V
+        - 1.
+
+        Examples
+        --------
+        >>> prior = DirichletConfusion(np.array([[3.0, 1.0, 2.0]]))
+        >>> DirichletConfusion.of_moments(prior.mean, prior.variance).alpha.round(9).tolist()
+        [[3.0, 1.0, 2.0]]
+        """
+        m = xp.asarray(mean)
+        spread = (m * (1 - m)).sum(-1, keepdims=True)
+        total = spread / xp.maximum(xp.asarray(variance).sum(-1, keepdims=True), _LEAST**2) - 1
+        return cls(m * xp.clip(total, _LEAST, 1 / _LEAST))
 
     def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.

@@ -184,7 +184,7 @@ class LearnedTruePositiveRate(TruePositiveRate):
         return TruePositiveRate(self.rate.components(rng, shape), self.share.components(rng, shape))
 
     def matched(self) -> TruePositiveRate:
-        """Return independent Beta distributions with the means and the variances of rates and shares, on the host."""
+        """Return independent Beta distributions with the means and the variances of rates and shares."""
         return TruePositiveRate(self.rate.matched(), self.share.matched())
 
     @any_engine

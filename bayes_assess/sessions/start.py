@@ -155,8 +155,8 @@ def assess(
         How the pool was read, kept in the journal for the command line; nothing else looks at it.
     engine : {"eager", "compiled"}, optional
         What runs the steps: NumPy, which answers at once, or programs compiled by JAX, which take seconds to compile
-        and are several times faster after that. By default NumPy where the pool has up to 1,000 cells, with the
-        published designs of measures up to 20,000. For a thousand labels and more the other is worth it. Both ask
+        and are several times faster after that. By default NumPy where the pool has up to 20,000 cells, with
+        ``"variance_reduction"`` up to 1,000. For a thousand labels and more the other is worth it. Both ask
         alike up to rounding, and the journal says which it was. Designs and priors of your own classes are always
         compiled.
 

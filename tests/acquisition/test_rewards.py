@@ -6,9 +6,16 @@ import pytest
 
 from bayes_assess._tools import engine
 from bayes_assess.acquisition import best_arms, beta_variance_reduction
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, ScaledVarianceReduction, VarianceReduction
+from bayes_assess.acquisition.confusion import sample_dirichlet_variance_reduction
+from bayes_assess.acquisition.rewards import (
+    ConfusionVarianceReduction,
+    HighAccuracy,
+    LowAccuracy,
+    ScaledVarianceReduction,
+    VarianceReduction,
+)
 from bayes_assess.acquisition.verdict_rewards import PairwiseLambda
-from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy
+from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy, HierarchicalConfusion
 from bayes_assess.models.sampled_belief import SampledBelief
 
 THETA = np.array([0.9, 0.2, 0.5])
@@ -67,6 +74,19 @@ def test_a_label_that_is_known_to_come_reduces_the_variance_of_a_mixture_to_that
         found = VarianceReduction()(np.full(3, float(outcome)), belief, WEIGHT)
         after = [belief.observe(k, outcome).variance[k] for k in range(3)]
     np.testing.assert_allclose(found, WEIGHT * (belief.variance - after), rtol=1e-6)
+
+
+def test_rows_of_a_mixture_gain_about_what_its_draws_say_without_a_draw():
+    shares = np.array([[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.3, 0.6]])
+    prior = HierarchicalConfusion.from_prior(mean_scores=shares)
+    posterior = prior.update_counts(np.array([[9, 1, 0], [0, 4, 1], [0, 0, 2]]))
+    value = ConfusionVarianceReduction(3)(posterior.mean, posterior, WEIGHT)
+    draws = posterior.sample(jax.random.key(0), 40_000)
+    from_draws = sample_dirichlet_variance_reduction(posterior.mean, draws, WEIGHT)
+    # Draws know what a label of a row tells of the law that all rows share; rows as if they were apart do not.
+    assert np.argsort(value).tolist() == np.argsort(from_draws).tolist()
+    assert (value < from_draws).all()
+    assert (value > 0.6 * np.asarray(from_draws)).all()
 
 
 def test_what_pairs_gain_is_the_same_from_draws():

@@ -258,7 +258,9 @@ def test_bayes_ucb_follows_all_labels_told_so_far(prior):
     a = ba.assess(pool, ba.LeastAccurate("prediction"), design="bayes_ucb", prior=prior, seed=0)
     asked = []
     for _ in range(12):
-        lower = np.asarray(a.result().posterior.quantile(0.025))
+        posterior = a.result().posterior
+        lower = np.asarray((posterior.matched() if prior == "learned" else posterior).quantile(0.025))
+        np.testing.assert_allclose(lower, posterior.quantile(0.025), atol=0.05)  # a mixture has longer tails
         queries = a.ask(1)
         asked.append(int(queries.cells[0]))
         assert lower[asked[-1]] <= lower.min() + 1e-9
