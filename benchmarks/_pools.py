@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -107,6 +108,13 @@ def shuffled(honest: Binary, rng: np.random.Generator) -> Binary:
     """Return the pool with the scores and predictions of other items."""
     order = rng.permutation(len(honest.labels))
     return honest._replace(predictions=honest.predictions[order], score=honest.score[order])
+
+
+def flipped(honest: Binary, rng: np.random.Generator) -> Binary:
+    """Return the pool with labels of random items the other way: one in twenty in the median, a quarter at most."""
+    share = min(0.05 * math.exp(rng.normal()), 0.25)
+    wrong = rng.random(len(honest.labels)) < share
+    return honest._replace(labels=np.where(wrong, 1 - honest.labels, honest.labels))
 
 
 def adversarial(name: str, honest: Binary) -> Iterator[tuple[str, Binary]]:

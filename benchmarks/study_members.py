@@ -1,7 +1,8 @@
 """Sets of members of calibration curves (`bayes_assess.models.curve_members`) on a population of pools.
 
     BAYES_ASSESS_POOLS=folder BAYES_ASSESS_ZOO=zoo.py python benchmarks/study_members.py --set package
-        [--measure f1] [--zoo 40] [--shuffled] [--campaigns 12] [--minutes 20] [--shard 0/2] [--rows members.jsonl]
+        [--measure f1] [--zoo 40] [--shuffled] [--flipped] [--campaigns 12] [--minutes 20] [--shard 0/2]
+        [--rows members.jsonl]
     ... --set "weaker" --change weak.prior=.3 curve.spike=.7 [--members file.py]
         [--design-options audit=.1]
     ... --rivals [--rival-rows rivals.jsonl]
@@ -10,8 +11,9 @@
 
 The folder holds pools as .npz files (see `tournament.py`), the file has ``pools(n, seed)`` that yields name, scores,
 predictions, labels and facts; without either nothing is run. Measures of the positive class are on these, with
-POSITIVES; with --shuffled the made ones have scores and predictions of other items. Accuracy is on pools of many
-classes, with AGREEMENT: those of the folder, and made ones (`_confidence_pools.py`).
+POSITIVES; with --shuffled the made ones have scores and predictions of other items, with --flipped up to a quarter of
+their labels are wrong. Else accuracy is on pools of many classes, with AGREEMENT: those of the folder, and made ones
+(`_confidence_pools.py`).
 
 A set starts from the package's table, or from that of the same name in a Python file. --change replaces constants, of
 all members with "all." for the name; the prior probabilities that are left share what remains. Every pool has one row
@@ -35,7 +37,7 @@ from _campaign_rows import campaign_row
 from _confidence_pools import pools as confidence_pools
 from _known_rates import KNOWN, known_rates_row
 from _members_tables import report
-from _pools import binaries, folder, load, shuffled, wholes, zoo
+from _pools import binaries, flipped, folder, load, shuffled, wholes, zoo
 from _rows import Clock, Rows, add_row_options, read_rows, sharded
 
 import bayes_assess as ba
@@ -48,9 +50,10 @@ RIVALS = ("adaptive", "importance", "oasis")
 KEY = ("measure", "set", "design", "pool", "campaigns")
 
 
-def table_of(measure: str) -> str:
-    """Return the name of the table that a measure's belief mixes."""
-    return "AGREEMENT" if measure in ("accuracy", "zero_one_loss") else "POSITIVES"
+def table_of(options: argparse.Namespace) -> str:
+    """Return the name of the table that the belief on a measure mixes: pools that are made worse are of two classes."""
+    of_many = options.measure in ("accuracy", "zero_one_loss") and not (options.shuffled or options.flipped)
+    return "AGREEMENT" if of_many else "POSITIVES"
 
 
 def changed(members: Members, changes: list[str]) -> Members:
@@ -60,8 +63,8 @@ def changed(members: Members, changes: list[str]) -> Members:
     --------
     >>> from bayes_assess.models.curve_members import POSITIVES
     >>> found = changed(POSITIVES, ["weak.prior=0.555", "all.bend=0.8"])
-    >>> found.prior.round(3).tolist(), found.bend.round(3).tolist()
-    ([0.315, 0.1, 0.03, 0.555], [0.8, 0.8, 0.8, 0.8])
+    >>> found.names[3], round(float(found.prior[3]), 3), round(float(found.prior.sum()), 3)
+    ('weak', 0.555, 1.0)
     """
     columns: dict[str, np.ndarray] = {}
     given = np.zeros(len(members.names), bool)
@@ -95,11 +98,14 @@ def using(name: str, members: Members) -> Iterator[None]:
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:
     """Yield name, kind, a function that makes pool and labels, and facts."""
     real = folder() if options.real else None
-    if table_of(options.measure) == "POSITIVES":
+    if table_of(options) == "POSITIVES":
         made = zoo(options.zoo, options.seed)
         if options.shuffled:
             worse = enumerate(made)
             made = ((f"{name} shuffled", shuffled(one, np.random.default_rng(at))) for at, (name, one) in worse)
+        if options.flipped:
+            noisy = enumerate(made)
+            made = ((f"{name} flipped", flipped(one, np.random.default_rng(at))) for at, (name, one) in noisy)
         for kind, found in (("zoo", made), ("real", binaries(real) if real else ())):
             for name, binary in found:
                 yield name, kind, lambda binary=binary: (binary.pool, binary.labels), binary.facts
@@ -141,7 +147,7 @@ def run(rows: Rows, designs: dict[str, Any], common: dict[str, Any], options: ar
 
 def run_set(options: argparse.Namespace) -> None:
     """Add the rows of a set of members."""
-    name = table_of(options.measure)
+    name = table_of(options)
     held = load(options.members) if options.members else _events
     members = changed(getattr(held, name), options.change)
     given = {key: float(value) for key, _, value in (one.partition("=") for one in options.design_options)}
@@ -177,13 +183,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--zoo", type=int, default=40, help="pools of the generator")
     parser.add_argument("--seed", type=int, default=1, help="of the generator")
     parser.add_argument("--shuffled", action="store_true", help="give made pools the scores of other items")
+    parser.add_argument("--flipped", action="store_true", help="let some labels of made pools be wrong")
     parser.add_argument("--no-real", dest="real", action="store_false", help="leave out the pools of the folder")
     parser.add_argument("--pools", nargs="*", help="only those of these names")
     options = parser.parse_args(arguments)
     if options.report:
         print(report(read_rows(options.rows), read_rows(options.rival_rows)))
         return
-    if table_of(options.measure) == "POSITIVES" and next(cases(options), None) is None:
+    if table_of(options) == "POSITIVES" and next(cases(options), None) is None:
         sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools or BAYES_ASSESS_ZOO to a generator; nothing was run.")
     keep_compiled()
     if options.known_rates:

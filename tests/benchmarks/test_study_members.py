@@ -206,7 +206,7 @@ def test_nothing_is_run_without_pools(monkeypatch):
 def test_shuffled_pools_have_scores_and_predictions_of_other_items(tmp_path, monkeypatch):
     (tmp_path / "zoo.py").write_text(ZOO)
     monkeypatch.setenv("BAYES_ASSESS_ZOO", str(tmp_path / "zoo.py"))
-    of = {"measure": "f1", "real": False, "zoo": 1, "seed": 1}
+    of = {"measure": "f1", "real": False, "zoo": 1, "seed": 1, "flipped": False}
     found = [list(cases(Namespace(shuffled=wanted, **of))) for wanted in (False, True)]
     (name, _, made, _), (worse, _, made_worse, _) = found[0][0], found[1][0]
     assert (name, worse) == ("made-0", "made-0 shuffled")
@@ -217,6 +217,23 @@ def test_shuffled_pools_have_scores_and_predictions_of_other_items(tmp_path, mon
     np.testing.assert_array_equal(pool.predictions[rows[0]], other.predictions[rows[1]])
     aligned = [np.corrcoef(one.scores[:, 1], labels)[0, 1] for one in (pool, other)]
     assert aligned[0] > 0.4 > 4 / np.sqrt(300) > abs(aligned[1])
+
+
+def test_flipped_pools_have_other_labels_of_the_same_items(tmp_path, monkeypatch):
+    (tmp_path / "zoo.py").write_text(ZOO)
+    monkeypatch.setenv("BAYES_ASSESS_ZOO", str(tmp_path / "zoo.py"))
+    of = {"measure": "accuracy", "real": False, "zoo": 6, "seed": 1, "shuffled": False}
+    honest, noisy = (
+        list(cases(Namespace(flipped=wanted, **of | {"measure": measure})))
+        for wanted, measure in ((False, "f1"), (True, "accuracy"))
+    )
+    shares = []
+    for (name, _, made, _), (worse, _, made_worse, _) in zip(honest, noisy, strict=True):
+        assert worse == f"{name} flipped"
+        (pool, labels), (other, wrong) = made(), made_worse()
+        np.testing.assert_array_equal(pool.scores, other.scores)
+        shares.append((labels != wrong).mean())
+    assert 0 < min(shares) < max(shares) < 0.25 + 4 * np.sqrt(0.25 * 0.75 / 300)
 
 
 @pytest.mark.slow
