@@ -18,8 +18,7 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
     if state.other is not None:
         return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
-    believed = state.probabilities()
-    directions, behind = _directions(state, believed)
+    believed, directions, behind = _at_mean(state)
     influence, extra = _influence(state, believed, directions)
     told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
     return expected_reduction(*told, influence, extra, behind)
@@ -31,6 +30,13 @@ def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
     log_weight = other.log_weight + other.tilt @ state.pending.astype(xp.float64)
     left = xp.maximum(state.unlabelled - state.pending, 0)
     return drawn_reduction(other.pi, log_weight, left, directions)
+
+
+@engine.kept
+def _at_mean(state: BeliefState) -> tuple[Float[Array, "K O"], Float[Array, "K O J"], Float[Array, " J"] | None]:
+    """Return the posterior mean of a state and `_directions` there."""
+    believed = state.probabilities()
+    return believed, *_directions(state, believed)
 
 
 def _directions(
@@ -55,9 +61,8 @@ def _directions(
 
 def at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
     """Return the believed share of events, the items that may be drawn, and the variance of what each label adds."""
-    believed = state.probabilities()
+    believed, directions, _ = _at_mean(state)
     events = xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
-    directions, _ = _directions(state, believed)
     mean = (believed[:, :, None] * directions).sum(1)
     variance = (believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1)
     return events, state.remaining, variance

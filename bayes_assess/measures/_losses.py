@@ -48,9 +48,13 @@ class DenseLosses:
         if share.ndim == 2:
             return xp.einsum("ac,acd->d", share, self.values, precision="highest")
         cells = share.reshape(*share.shape[:-2], -1)  # one product of matrices for many draws
-        if engine.is_eager() and share.ndim == 3 and share.size * self.size > _LARGE and self._nonzero < _FEW:
+        if share.ndim == 3 and self._leaves_out_zeros(share.size * self.size):
             return cells @ self._sparse
         return xp.matmul(cells, xp.reshape(self.values, (-1, self.size)), precision="highest")
+
+    def _leaves_out_zeros(self, n_products: int) -> bool:
+        """Whether a product of matrices with so many multiplications is one of the losses that are not 0."""
+        return engine.is_eager() and n_products > _LARGE and self._nonzero < _FEW
 
     @cached_property
     def _nonzero(self) -> float:
@@ -65,7 +69,10 @@ class DenseLosses:
         return sparse.csr_array(np.reshape(self.values, (-1, self.size)))
 
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
-        if engine.is_eager() and np.size(self.values) * len(jacobian) > _MANY:  # NumPy's sum is no product of matrices
+        n_products = np.size(self.values) * len(jacobian)
+        if self._leaves_out_zeros(n_products):
+            return (self._sparse @ np.asarray(jacobian).T).reshape(*self.values.shape[:2], -1)
+        if engine.is_eager() and n_products > _MANY:  # NumPy's sum is no product of matrices
             return np.asarray(self.values) @ np.asarray(jacobian).T
         return xp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")
 
