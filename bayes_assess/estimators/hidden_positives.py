@@ -114,6 +114,12 @@ class HiddenPositives:
         spread = self.unlabelled / max(self.unlabelled.sum(), 1)
         return measure_values(self.measure, self.elsewhere + hidden[:, None] * spread)
 
+    @property
+    def greatest_share(self) -> float:
+        """The share of all positives that would hide if the whole unlabelled bulk were positive, in the median."""
+        n_items = float(self.unlabelled.sum())
+        return n_items / max(n_items + float(np.median(self.elsewhere.sum(1))), 1.0)
+
     def ruled_out(self, n_items: int, n_labels: int, n_found: int, level: float) -> float:
         """Compute the share of all positives above which random labels leave less than 1 - level.
 

@@ -27,6 +27,7 @@ _GRID = np.arange(100) / 100  # of shares under which a verdict is tried
 _MOST_SAID = 3  # measures that summaries name
 _MOST_DRAWN = 7  # lines of a figure
 _ALIKE = 1e-9
+_ALL_OF_THEM = 1 - 1e-9  # a share that no items can be, so that all are supposed that there are
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,12 +135,14 @@ class Sensitivity(Answer):
         return "\n".join(lines)
 
     def said(self, share: float, i: int) -> str:
-        """Say what one measure would be if a share of all positives hid."""
+        """Say what one measure would be if a share of all positives hid, or as many as these items can be."""
+        most = self.hidden.greatest_share
+        supposed = f"{_in_words(share)} positives hid among the {self.n_items:,} unlabelled items {self._which}"
+        if share > most:
+            share = _ALL_OF_THEM
+            supposed = f"all {self.n_items:,} unlabelled items {self._which} were positive, {most:.0%} of all positives"
         value, ends = self._answers(np.array([share]))
-        return (
-            f"If {_in_words(share)} positives hid among the {self.n_items:,} unlabelled items {self._which}, "
-            f"{self.names[i]} would be {value[0, i]:.3f} [{ends[0, i, 0]:.3f}, {ends[0, i, 1]:.3f}]."
-        )
+        return f"If {supposed}, {self.names[i]} would be {value[0, i]:.3f} [{ends[0, i, 0]:.3f}, {ends[0, i, 1]:.3f}]."
 
     def said_of_labels(self) -> str:
         """Say what random labels rule out."""

@@ -96,6 +96,13 @@ def test_summaries_say_what_one_hidden_positive_in_ten_would_make_of_the_answer(
     assert "1 in 10" not in sure(f1, n_random=88).summary()  # which rule that out
 
 
+def test_more_positives_than_there_are_items_are_not_said_to_hide(f1):
+    said = f1.sensitivity([0.1, 0.95]).summary().splitlines()[-1]  # 81 items, and 8 positives elsewhere: 91 %
+    start = "If all 81 unlabelled items of low score were positive, 91% of all positives, f1 would be "
+    assert said == f"{start}{16 / 99:.3f} [{16 / 99:.3f}, {16 / 99:.3f}]."
+    assert f1.sensitivity([0.91]).summary().splitlines()[-1].startswith("If 91% of all positives hid among the 81 ")
+
+
 def test_precision_is_the_same_whatever_hides(session):
     hidden = sure(session.result(question=ba.Metric(["precision", "recall"]))).sensitivity([0.0, 0.2])
     np.testing.assert_allclose(hidden.estimate, [[0.8, 1.0], [0.8, 0.8]], rtol=1e-6)
