@@ -209,4 +209,4 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         named = [f"{names[g]} with probability {best[g]:.2f}" for g in order[:3] if best[g] >= _CONTENDER]
         first, *others = named or [f"{names[order[0]]} with probability {best[order[0]]:.2f}"]
         rest = f", {' or '.join(others)}" if others else ""
-        return [f"Best of {len(names):,}: {first}{rest}. See ranking() and pairs()."]
+        return [f"Best of {len(names):,}: {first}{rest}."]

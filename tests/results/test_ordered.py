@@ -80,6 +80,7 @@ def test_a_rate_has_the_same_ranks_and_pairs():
     said = next(line for line in r.summary().splitlines() if line.startswith("Best of 3: "))
     best = r.ranking()
     assert said.startswith(f"Best of 3: {best['group'][0]} with probability {best['p_best'][0]:.2f}")
+    assert "()" not in said  # summaries are read on the command line and in reports, too
 
 
 def test_intervals_of_differences_of_random_labels_are_about_normal():
