@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -18,7 +19,7 @@ from bayes_assess.questions._measures_answered import cell_measure
 from bayes_assess.questions.metric import Metric
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PRCurve(Metric[BelievedT_co, WeighedT_co]):
     """How do precision and recall change with the threshold? See [NH] Table 1 and Example 2.
 
@@ -62,6 +63,11 @@ class PRCurve(Metric[BelievedT_co, WeighedT_co]):
     def name(self) -> str:
         """What the question is called."""
         return "PRCurve"
+
+    def __repr__(self) -> str:
+        """Write the question as it is asked, without what other measures take."""
+        asked = ", ".join(f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
+        return f"{type(self).__name__}({asked})"
 
     def on_cells(self, pool: Pool, cells: Cells) -> PRCurve:
         """Return the curve at thresholds that these cells tell apart, at most as many as were asked for.

@@ -32,7 +32,7 @@ _DEFAULT_SLACK = 100
 _FIRST_ITEMS = 512  # whose labels are told apart item by item
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
     """How many of the first r items of a ranked list are positive, for every r? See [ADA].
 

@@ -26,6 +26,16 @@ def test_the_truth_is_the_answer_worked_out_by_hand(name):
     np.testing.assert_allclose(QUESTIONS[name].truth(POOL, LABELS), TRUTHS[name], atol=1e-14)
 
 
+CURVES = {"pr_curve": ba.PRCurve([0.3, 0.7]), "precision_curve": ba.PrecisionCurve(epsilon=0.1, budget=500)}
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS.values(), *CURVES.values()], ids=[*QUESTIONS, *CURVES])
+def test_a_question_is_written_as_it_is_asked(question):
+    """Reports give it under "How to get it again"."""
+    names = {name: getattr(ba, name) for name in ba.__all__} | {"array": np.array}
+    assert repr(eval(repr(question), names)) == repr(question)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_at_full_labels_the_estimate_is_the_truth(name):
     a = ba.assess(POOL, QUESTIONS[name], design=RANDOM[name])
