@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_number, show
+from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.measures import PRCurveTable
 from bayes_assess.questions._measures_answered import cells_table
@@ -62,7 +65,9 @@ F1 [0.667, 0.667].
         """
         known = self._thresholds
         covers_all = self._reaching[0] == self.cells.n_items
-        if not is_number(threshold) or threshold > known[-1] or (threshold < known[0] and not covers_all):
+        if not is_number(threshold):
+            raise QuestionError(f"A threshold is one number, such as {known[0]:g}; found {show(threshold)}.")
+        if threshold > known[-1] or (threshold < known[0] and not covers_all):
             raise QuestionError(
                 f"The thresholds of this curve lie between {known[0]:g} and {known[-1]:g}; found {show(threshold)}. "
                 "Ask for a curve with this threshold, such as PRCurve([0.5, 0.9])."
@@ -155,7 +160,9 @@ F1 [0.667, 0.667].
         found = np.flatnonzero(reached)
         if len(found):
             return True, self._point(int(found[0] if name == "precision" else found[-1]))
-        return False, self._point(int(np.argmax(sure)))
+        # Where the probability is 0 all along, the estimates tell which is the closest.
+        closest = np.argmax(np.where(sure == sure.max(), value, -1.0))
+        return False, self._point(int(closest))
 
     def best(self, measure: str = "f1") -> CurvePoint:
         """Return the threshold where F1 is estimated to be the greatest, the lowest one of several.
@@ -256,7 +263,7 @@ F1 [0.667, 0.667].
         """Those of the thresholds that are audited hold for the thresholds before and after, too.
 
         From one threshold to the next higher one, positives among the items that reach it can only become fewer, and so
-        can negatives.
+        can negatives. What the labels leave possible needs no trust either, one value where all is labelled.
         """
         second = self.evidence.second
         if second is None:
@@ -268,7 +275,10 @@ F1 [0.667, 0.667].
         most = np.minimum(_least_until(high), n - _most_from(n - high))
         counts = np.sort(np.stack([fewest, most], axis=-1), axis=-1) / np.maximum(n, 1)[:, None]
         shares = np.sort(np.stack([_most_from(recall[:, 0]), _least_until(recall[:, 1])], axis=-1), axis=-1)
-        return np.concatenate([counts, shares]).clip(0, 1)
+        with engine.eager(), in_64_bits():
+            labelled = LabelledByAttribute.of(self.cells.measure, self.evidence.counts)
+            possible = possible_values(cells_table(self.cells), labelled)
+        return np.concatenate([counts, shares]).clip(possible[:, :1], possible[:, 1:])
 
     def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""

@@ -50,8 +50,11 @@ def test_a_point_is_that_of_the_next_threshold_upwards(believed, exact):
     np.testing.assert_allclose(found, truth(THRESHOLDS[9]))
     assert point.precision.design_interval is None
     for result in (believed, exact):
-        for wrong in (0.01, 0.95, np.nan, "0.5", None, [0.2, 0.5]):
+        for wrong in (0.01, 0.95):
             with pytest.raises(ba.QuestionError, match=r"lie between 0\.05 and 0\.9"):
+                result.at(wrong)
+        for wrong in (np.nan, "0.5", None, [0.2, 0.5]):
+            with pytest.raises(ba.QuestionError, match=r"A threshold is one number, such as 0\.05; found "):
                 result.at(wrong)
 
 
@@ -102,6 +105,34 @@ def test_where_no_threshold_reaches_it_the_closest_one_is_named(exact):
     for wrong in ({}, {"precision": 0.9, "recall": 0.9}, {"precision": 90}, {"recall": 0.5, "probability": 2}):
         with pytest.raises(ba.QuestionError, match=r"that is wanted"):
             exact.threshold(**wrong)
+
+
+def test_of_thresholds_that_reach_it_with_no_probability_the_greatest_estimate_is_the_closest():
+    a = ba.assess(POOL, ba.PRCurve([0.1, 0.6]), seed=1)
+    told = np.flatnonzero(SCORES >= 0.3)
+    a.tell(told, LABELS[told])
+    result = a.result()
+    assert (result.draws[:, :2] < 1).all()
+    assert result.estimate[0] < result.estimate[1]
+    with pytest.raises(ba.QuestionError, match=r"with probability 0\.9\. It comes closest here: Threshold 0\.6,"):
+        result.threshold(precision=1.0, probability=0.9)
+
+
+def test_what_all_labels_of_the_items_above_a_threshold_say_needs_no_trust():
+    """Few thresholds are audited, and of the others the labels are known nevertheless."""
+    a = ba.assess(POOL, ba.PRCurve(200), seed=1)
+    queries = a.ask(30)
+    a.tell(queries.ids, LABELS[queries.ids])
+    above = np.flatnonzero(SCORES >= np.sort(SCORES)[-12])
+    told = np.setdiff1d(above, queries.ids)
+    a.tell(told, LABELS[told])
+    for threshold in np.sort(SCORES)[-12:]:
+        point = a.result().at(threshold)
+        precision = truth(point.threshold)[0]
+        np.testing.assert_allclose(point.precision.interval, precision, atol=1e-12)
+        np.testing.assert_allclose(point.precision.design_interval, precision, atol=1e-12)
+        low, high = point.recall.design_interval
+        assert 0 < low <= truth(point.threshold)[1] <= high < 1
 
 
 def test_the_best_threshold_has_the_greatest_f1(believed, exact):
