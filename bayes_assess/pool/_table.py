@@ -99,10 +99,16 @@ def _detect_scores(present: list[str]) -> list[str] | None:
 
 
 def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
-    """Raise PoolError if a column is missing."""
+    """Raise PoolError if a column is missing, or one alone is named as those of several classes."""
     for name in columns.all:
         if name not in present:
             raise PoolError(f"There is no {what} {name!r}; the {what}s are {listed(present)}.")
+    if isinstance(columns.scores, list) and len(columns.scores) == 1 and not columns.multilabel:
+        (one,) = columns.scores
+        raise PoolError(
+            f"One {what} of scores is no distribution over classes; name it by itself, such as scores={one!r}, if it "
+            "is the score of the positive class."
+        )
     return columns
 
 

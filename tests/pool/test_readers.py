@@ -77,6 +77,13 @@ def test_one_score_column_is_the_probability_of_the_positive_class(sources, tabl
     np.testing.assert_array_equal(pool.predictions, pool.scores >= 0.5)
 
 
+@pytest.mark.parametrize("read", [ba.read_pool, ba.scan_pool, ba.read_ranked])
+def test_one_score_column_in_a_list_is_refused_with_the_way_to_name_it(read):
+    frame = pl.LazyFrame({"id": ["a", "b"], "score": [0.2, 0.7]})
+    with pytest.raises(PoolError, match=r"name it by itself, such as scores='score', if it"):
+        read(frame, id="id", scores=["score"])
+
+
 @pytest.mark.parametrize("scores", ["p_dog", ["p_cat", "p_dog"]])
 def test_naming_the_scores_does_not_drop_the_predictions(sources, table, scores):
     named = {"classes": ["cat", "dog"]} if scores == "p_dog" else {}
