@@ -276,8 +276,13 @@ class Items:
         """Return the row numbers of items by their ids, -1 where there is no such item; see `positions`."""
         return known_ids(ids, self._index, self.n_items)
 
-    def differs_from(self, fingerprint: str) -> str:
-        """Say of what pool a fingerprint is that is not this one's, the end of a sentence."""
+    def differs_from(self, fingerprint: str, n_items: int | None = None) -> str:
+        """Say of what pool a fingerprint is that is not this one's, of so many items if they are known."""
+        if n_items is not None and n_items != self.n_items:
+            return (
+                f"another pool, of {plural(n_items, 'item')}, and this one has {self.n_items:,}: give it the pool that "
+                "it was started with, or start a session on this one and tell it the labels again"
+            )
         return "another pool: predictions, scores, ids, classes and groups must be the same as when it was started"
 
     def fingerprint(self) -> str:

@@ -87,6 +87,7 @@ def describe(
     """Say in plain values all that a resumed session needs besides the pool."""
     return {
         "pool": pool.fingerprint(),
+        "items": pool.n_items,
         "question": describe_question(question),
         "design": describe_design(design),
         "prior": describe_belief(prior),
@@ -106,8 +107,9 @@ def read_description(
     """
     meta = book.meta
     # Numbers may be taken as they are told, of a pool that also knows them rounded.
+    items = meta.get("items")  # unknown of older journals
     if all(meta["pool"] != known.fingerprint() for known in (pool, pool.exact) if known is not None):
-        raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'])}.")
+        raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'], items)}.")
     if question is None:
         question = described_question(meta["question"])
     else:

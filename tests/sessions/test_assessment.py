@@ -222,6 +222,12 @@ class TestResume:
         with pytest.raises(ba.JournalError, match="another pool"):
             ba.resume(path, other)
 
+    def test_a_pool_that_has_grown_is_refused_with_what_to_do(self, path):
+        ba.assess(POOL, ba.GroupAccuracy(), journal=path)
+        grown, _ = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 1025], seed=0)
+        with pytest.raises(ba.JournalError, match=r"of 76 items, and this one has 1,076: .* start a session"):
+            ba.resume(path, grown)
+
     def test_groups_given_as_an_array_must_be_given_again(self, path):
         site = np.arange(76) % 3
         ba.assess(POOL, ba.GroupAccuracy(by=site), journal=path).ask(3)

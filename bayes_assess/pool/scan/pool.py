@@ -141,11 +141,11 @@ class TablePool(Pool):
         """Return the number of rows, and a SHA-256 of what they hold, whatever their order."""
         return self.rows.fingerprint
 
-    def differs_from(self, fingerprint: str) -> str:
+    def differs_from(self, fingerprint: str, n_items: int | None = None) -> str:
         """Say how the pool differs from that of a fingerprint, the end of a sentence."""
         n_rows = fingerprint.partition(" ")[0]
         if not n_rows.isdecimal():
-            return super().differs_from(fingerprint)
+            return super().differs_from(fingerprint, n_items)
         if int(n_rows) != self.n_items:
             return f"a table of {int(n_rows):,} rows, and {self.engine.name} has {self.n_items:,} now"
         return f"another table, or {self.engine.name} has changed: predictions, scores, groups or ids differ"
