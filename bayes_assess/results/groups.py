@@ -301,6 +301,11 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         """Return posterior and prior draws, observed and constant data as an ArviZ object; see `section.to_arviz`."""
         return self.section.to_arviz(self._attributes())
 
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence: the groups that are sought, if any are."""
+        return self._extremes() if self.question.sign else super().headline
+
     def _answer(self) -> list[str]:
         return [*self.section.on_all(), *([] if self.section.alone else self._on_groups()), *self.section.lines()]
 

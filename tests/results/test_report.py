@@ -80,6 +80,24 @@ def test_a_page_has_question_answer_figure_table_and_origin_and_the_same_answer_
     assert not plt.get_fignums()
 
 
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        (ba.LeastAccurate(m=2), "The 2 least accurate of 4 groups: "),
+        (ba.MostCostly(1.0 - np.eye(4)), "The most costly of 4 groups: "),
+        (ba.MostAccurate("<i>site</i>"), "The most accurate of 2 groups: "),
+        (ba.GroupAccuracy(), "Overall accuracy "),
+    ],
+)
+def test_a_page_opens_with_the_groups_that_are_sought(question, found):
+    result = hostile(question)
+    assert result.headline.startswith(found)
+    assert result.headline in result.summary().splitlines()
+    opening = as_markdown(result).partition("### Answer\n\n")[2]
+    assert opening.startswith(found)
+    assert opening.count(found) == 1
+
+
 def test_labels_saved_are_those_of_the_overall_accuracy():
     result = hostile(ba.GroupAccuracy(), design="random")
     from bayes_assess.estimators.random_labels import random_labels
