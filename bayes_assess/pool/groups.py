@@ -211,6 +211,12 @@ def partition(pool: Pool, by: By = RESERVED) -> Partition:
             f"Cannot cut a pool by {type(by).__name__} of shape {values.shape}; "
             'pass "prediction", a group column, ba.ScoreBins(n), or an array with one value per item.'
         )
+    columns = (RESERVED, *pool.groups)
+    if 1 < len(values) <= len(columns) < pool.n_items and all(one in columns for one in values.tolist()):
+        raise PartitionError(
+            f"Groups are by one column, and these are {listing(values)}: give the pool a column of what an item has in "
+            "all of them, such as 'cat, north', and name that one."
+        )
     pool.check_in_memory("An array of groups has a value for every item")
     return _by_values(_check_length(values, len(values), pool.n_items, pool), "given groups")
 

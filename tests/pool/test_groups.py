@@ -88,6 +88,12 @@ def test_a_partition_is_returned_as_it_is():
         ba.partition(ba.Pool(predictions=[0, 1, 1]), groups)
 
 
+def test_several_columns_are_refused_with_how_to_cut_by_all_of_them():
+    pool = ba.Pool(predictions=[0, 1, 1, 0], groups={"site": ["x", "y", "x", "y"]})
+    with pytest.raises(PartitionError, match=r"by one column, and these are 'prediction', 'site': give"):
+        ba.partition(pool, ["prediction", "site"])
+
+
 @pytest.mark.parametrize(
     ("by", "message"),
     [
