@@ -195,7 +195,9 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             known = known._replace(given=self._other(posterior).answering())
         found = asked.evidence(known)
         of = asked, cells, self.prior, self._state.counts, found
-        return self._answered(*of, level=level, skipped=self._items.skipped_by_cell)
+        own = question is None and posterior is None
+        notes = self._of_labels_in_wait(asked.labels_each) if own else ()
+        return self._answered(*of, level=level, skipped=self._items.skipped_by_cell, notes=notes)
 
     def __repr__(self) -> str:
         return (

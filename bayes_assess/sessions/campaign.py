@@ -264,6 +264,15 @@ class Campaign(Course):
             found=found,
         )
 
+    def _of_labels_in_wait(self, labels_each: int) -> tuple[str, ...]:
+        """Say for which items random labels wait, where they count in the order in which their items were asked for."""
+        n = labels_each * self._steps.awaited() if self._steps is not None and self.design.settles_in_order else 0
+        if not n or bool(self._state.complete):
+            return ()
+        wait = f"some wait for {plural(n, 'item')} that {'has' if n == 1 else 'have'} no label yet"
+        them = "it" if n == 1 else "them"
+        return (f"Random labels count in the order of asking, and {wait}: label, skip or release {them}.",)
+
     def _of_items_set_aside(self, labels_each: int) -> tuple[str, ...]:
         """Say of which labels it looks as if nobody had asked for them because their items had been set aside."""
         aside = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "skip"]

@@ -114,6 +114,20 @@ class OpenSteps:
         of_new = np.divide(p_new, p_new + missing, out=np.ones(len(q)), where=stood_for)
         return Steps(self._cell[upto], self._outcome[upto], weight * of_new, p_new + missing, standing)
 
+    def awaited(self) -> int:
+        """Count steps without a label that come before the last label of an item drawn at random.
+
+        Examples
+        --------
+        >>> steps = OpenSteps(n_items=10)
+        >>> steps.ask(np.array([7, 3, 5]), np.zeros(3, int), Draw(np.ones(3), np.ones(3), np.zeros(3)))
+        >>> steps.tell(np.array([3]), np.array([1]))
+        >>> steps.awaited()
+        1
+        """
+        random = np.flatnonzero((self._outcome >= 0) & (self._columns[:, 0] > 0))
+        return int((self._outcome[: random[-1]] < 0).sum()) if len(random) else 0
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all open steps, for a snapshot."""
         return {

@@ -294,3 +294,36 @@ def test_who_asks_where_nothing_is_left_is_told_what_became_of_the_items():
     said = r"Asked for 1 item, but only 0 of 8 .* \(0 are pending, 5 set aside\); nothing is left to ask for"
     with pytest.raises(ba.BudgetError, match=said):
         a.ask()
+
+
+@pytest.mark.parametrize("way", ["label", "skip", "release"])
+def test_random_labels_that_wait_for_an_item_are_said_to_wait_and_how_they_come_to_count(way):
+    """Bets on random items are made in the order of asking: a row that is left empty holds back all that follow."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random(2_000) < 0.3).astype(int)
+    a = ba.assess(ba.Pool(predictions=np.where(rng.random(2_000) < 0.8, labels, 1 - labels)), ba.Metric("accuracy"))
+    first = a.ask(40).ids
+    a.tell(first[1:], labels[first[1:]])
+    queries = a.ask(60)
+    a.tell(queries.ids, labels[queries.ids])
+    result, wait = a.result(), "Random labels count in the order of asking, and some wait for 1 item that has no label"
+    assert result.evidence.found.audits.sum() == 0
+    assert result.summary().splitlines()[-1].startswith(wait)
+    assert wait not in a.result(question=ba.Metric("f1")).summary()  # which bounds nothing by random items
+    if way == "label":
+        a.tell(first[:1], labels[first[:1]])
+    else:
+        getattr(a, way)(first[:1])
+    result = a.result()
+    assert result.evidence.found.audits.sum() > 3
+    assert wait not in result.summary()
+
+
+def test_nothing_waits_where_no_label_is_missing_before_a_random_one():
+    steps = OpenSteps(n_items=10)
+    steps.ask(np.arange(4), np.zeros(4, int), Draw(np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4), np.zeros(4)))
+    steps.tell(np.array([0, 3]), np.array([1, 1]))
+    steps.settle()
+    assert steps.awaited() == 0  # the label that waits is of no random item
+    steps.tell(np.array([2]), np.array([1]))
+    assert steps.awaited() == 1
