@@ -83,7 +83,8 @@ def start(
     chosen = None if design is None else parse_design(design)
     reading |= asked.columns | shown_columns(show)
     with progress("Starting"):
-        items = files.read_items(pool, reading, ranked=asked.is_ranked(chosen), seed=seed)
+        ranked = asked.is_ranked(chosen)
+        items = files.read_items(pool, reading, ranked=ranked, seed=seed, of_ranks=asked.of_ranks)
         assessment = assess(
             items,
             asked.question(items),

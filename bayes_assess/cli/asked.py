@@ -245,9 +245,14 @@ class Asked:
         """
         from bayes_assess.designs.ranked import find_curve_design, is_ranked
 
-        if self.name is not QuestionName.PRECISION_CURVE:
+        if not self.of_ranks:
             return False
         return design is None or is_ranked(find_curve_design(design))
+
+    @property
+    def of_ranks(self) -> bool:
+        """Whether the question is about the ranks of a list."""
+        return self.name is QuestionName.PRECISION_CURVE
 
     @property
     def arguments(self) -> list[str]:

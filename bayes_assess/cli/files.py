@@ -25,6 +25,7 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.readers import read_pool, read_ranked
 from bayes_assess.pool.scan.engine import DUCKDB, files_of, is_address
 from bayes_assess.pool.scan.reading import scan_pool
+from bayes_assess.questions import PrecisionCurve
 from bayes_assess.sessions.exchange.exports import is_export
 from bayes_assess.sessions.exchange.matching import IdMatcher
 from bayes_assess.sessions.exchange.sheets import Sheet, read_sheet, read_texts
@@ -63,13 +64,21 @@ def reader_options(
     }
 
 
-def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: int) -> Pool | RankedList:
-    """Read a pool, or a ranked list where one score of any scale is to rank the items."""
+def read_items(
+    path: Path, options: Mapping[str, Any], *, ranked: bool, seed: int, of_ranks: bool = False
+) -> Pool | RankedList:
+    """Read a pool, or a ranked list where one score of any scale is to rank the items.
+
+    Of a question about ranks, items are a pool if a design asks for one and the scores are probabilities.
+    """
     if options.get("scan") or is_address(str(path)):
         return _scanned(path, options)
-    if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
+    if (ranked or of_ranks) and isinstance(options["scores"], str) and options["prediction"] is None:
         known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
-        return read_ranked(path, **known, seed=seed)
+        found = read_ranked(path, **known, seed=seed)
+        scores = np.asarray(found.scores)
+        if ranked or scores.min() < 0 or scores.max() > 1:
+            return found
     if path.suffix.lower() in LOGS or path.is_dir():
         known = {name: options[name] for name in ("classes", "bounds") if name in options}
         return read_log(path, score=options["prediction"], **known)
@@ -111,7 +120,7 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, object] = Mappin
         known.catch_up()
         return known
     path, options, meta = _as_read(run, moved_to)
-    return resume(run, read_items(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
+    return resume(run, _items_of(path, {**options, **more}, meta))
 
 
 def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> AnySession:
@@ -127,9 +136,15 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
                 f"{listing([name for names in wider.values() for name in names])}, by --by or --second."
             )
         # The same items: `reopen` has compared what the journal knows of them.
-        found = read_items(path, {**options, **wider}, ranked=False, seed=meta["seed"])
-        assessment.pool = found
+        found = _items_of(path, {**options, **wider}, meta)
+        assessment.pool = found.as_pool()
     return assessment
+
+
+def _items_of(path: Path, options: Mapping[str, Any], meta: Mapping[str, Any]) -> Pool | RankedList:
+    """Read the items of a journal as they were read when it was started."""
+    of_ranks = meta["question"]["question"] == PrecisionCurve.__name__
+    return read_items(path, options, ranked="ranked_design" in meta, seed=meta["seed"], of_ranks=of_ranks)
 
 
 def _as_read(run: Path, moved_to: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:

@@ -175,6 +175,19 @@ def test_the_belief_answers_from_probabilities(list_file, tmp_path, columns):
     assert rows[-1] == f"Wrote {tmp_path / 'curve.png'}."
 
 
+def test_the_belief_answers_from_scores_of_any_scale_as_from_python(list_file, tmp_path, columns):
+    run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
+    done("start", list_file, "--scores", "score", *ASKED, "--design", "variance_reduction", "--out", run)
+    done("ask", run, "-n", 40, "-o", to_label)
+    label(run, to_label, columns)
+    a = ba.assess(ba.read_ranked(list_file, scores="score"), QUESTION, design="variance_reduction")
+    truth = dict(zip(columns["id"], columns["label"], strict=True))
+    ids = a.ask(40).ids
+    a.tell(ids, [int(truth[name]) for name in ids])
+    assert a.result().summary() in done("status", run)
+    assert "no group column 'p'" in refused("status", run, "--question", "group-accuracy", "--by", "p")
+
+
 def test_designs_are_compared_on_known_labels(tmp_path, columns):
     path = write_csv(tmp_path / "known.csv", {name: columns[name] for name in ("id", "p")} | {
         "label": np.array(columns["label"]).astype(int)
@@ -201,7 +214,6 @@ def test_designs_are_compared_on_known_labels(tmp_path, columns):
         (["--design", "thompson"], "'thompson' is no design for precision curves; these are: 'adastrat', 'logstrat'"),
         (["--design", "adastrad"], "Did you mean 'adastrat'?"),
         (["--design", "best"], "'best' is no design for precision curves"),
-        (["--design", "variance_reduction"], "P(positive) must lie in [0, 1]"),
         (["--prior", "learned"], "leave it out"),
         (["--classes", "bad"], "takes two classes, the negative first; found 'bad'"),
         (["--classes", "a,b,c"], "takes two classes, the negative first; found 'a', 'b', 'c'"),
