@@ -296,7 +296,8 @@ def check_budget(design: RankedDesign, promise: Promise, n_items: int, budget: i
     looser = [_looser(promise, t) for t in times]
     good = [one for one in looser if _least_labels(design, one, n_items) <= budget]
     reach = (
-        f"with {budget:,} it can reach about epsilon={good[0].epsilon:.2g} and beta={good[0].beta:.3g}"
+        f"with {budget:,} it can reach about epsilon={good[0].epsilon:.2g} and beta={good[0].beta:.3g} at best, where "
+        "precision falls slowly"
         if good
         else f"no epsilon up to 1 is within reach of {budget:,}"
     )

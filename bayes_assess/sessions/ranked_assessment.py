@@ -187,10 +187,12 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             return n
         left = budget - self.labels_used - self.n_pending
         if left <= 0:
-            promised = self.question.beta * (1 + self.question.epsilon)
+            promised, found = self.question.beta * (1 + self.question.epsilon), self.result().factor
+            sure = " to be sure of it" if found <= promised else ""
+            near = f"is within a factor of {found:.3g} of the estimates" if np.isfinite(found) else "reaches down to 0"
             raise BudgetError(
-                f"The budget of {budget:,} labels is spent, and the design wants more: the band is within a factor of "
-                f"{self.result().factor:.3g} of the estimates so far, and {promised:.3g} was asked for."
+                f"The budget of {budget:,} labels is spent, and the design wants more{sure}: the band {near} so far, "
+                f"and a factor of {promised:.3g} was asked for."
             )
         return min(n, left)
 

@@ -323,8 +323,21 @@ def test_bad_options_are_refused(options, says):
         ba.PrecisionCurve(**options)
 
 
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (0, "wants more: the band reaches down to 0 so far, and a factor of 1.95 was asked for"),
+        (1, "wants more to be sure of it: the band is within a factor of 1.2"),
+    ],
+)
+def test_a_budget_that_is_spent_says_how_far_the_band_is(label, said):
+    a = ba.assess(ba.RankedList(5_000), ba.PrecisionCurve(epsilon=0.3, beta=1.5, budget=300))
+    with pytest.raises(BudgetError, match=said):
+        finished(a, np.full(5_000, label), 100)
+
+
 def test_a_budget_that_cannot_do_says_what_it_can_reach():
-    with pytest.raises(BudgetError, match=r"with 500 it can reach about epsilon=.* and beta="):
+    with pytest.raises(BudgetError, match=r"with 500 it can reach about epsilon=.* and beta=.* at best, where"):
         ba.assess(ba.RankedList(10**7), ba.PrecisionCurve(p_min=0.5, budget=500))
     labels = labels_of(N)
     asked = ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=20, p_min=0.5, budget=400)
