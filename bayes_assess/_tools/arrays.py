@@ -108,6 +108,14 @@ def to_numpy(values: object) -> np.ndarray:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
         return objects(values)
+    except (RuntimeError, TypeError) as error:  # of tensors that are on a device, or part of a gradient
+        if isinstance(error, TypeError) and not hasattr(values, "__array__"):
+            raise
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise PoolError(
+            f"A {type(values).__name__} cannot be read as it is: {reason}. Pass a NumPy array of it, such as "
+            "tensor.detach().cpu().numpy()."
+        ) from None
     if array.dtype.kind in "US" and isinstance(values, list | tuple) and _mixed(values):
         return np.asarray(values, dtype=object)  # NumPy would turn None, NaN and numbers into text
     return array

@@ -20,6 +20,8 @@ def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
         if frame is not None:
             names = list(frame.columns)
         array = values_of(scores)
+    except PoolError:
+        raise
     except (TypeError, ValueError) as error:
         raise PoolError(f"Scores must be numbers in rows of equal length: {error}.") from None
     if first_nested(array) is not None:

@@ -157,6 +157,35 @@ def test_jax_arrays_are_accepted():
     assert pool.fingerprint() == ba.Pool(scores=np.float32(SCORES), predictions=[0, 1, 1]).fingerprint()
 
 
+class Tensor:
+    """What refuses to be an array as PyTorch's do: part of a gradient, or on a device."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, dtype=None, copy=None):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."),
+        TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()."),
+    ],
+)
+def test_tensors_that_are_no_arrays_are_refused_with_what_to_do(error):
+    said = r"A Tensor cannot be read as it is: .an.t .*\. Pass a NumPy array of it, such as tensor\.detach"
+    a = ba.assess(ba.Pool(scores=SCORES), ba.GroupAccuracy())
+    for refused in (
+        lambda: ba.Pool(scores=Tensor(error)),
+        lambda: ba.Pool(predictions=Tensor(error)),
+        lambda: a.tell([0, 1, 2], Tensor(error)),
+    ):
+        with pytest.raises(PoolError, match=said):
+            refused()
+
+
 def test_text_of_every_kind_is_accepted():
     for dtype in ("S3", "U9", object, np.dtypes.StringDType()):
         assert ba.Pool(predictions=np.array(["dog", "cat"], dtype=dtype)).classes.tolist() == ["cat", "dog"]
