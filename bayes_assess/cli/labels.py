@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bayes_assess._tools.progress import progress
 from bayes_assess.books.annotators import MAJORITY
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.live import let_go
@@ -23,6 +24,9 @@ from bayes_assess.cli.options import (
     Unsure,
 )
 from bayes_assess.errors import LabelError
+
+if TYPE_CHECKING:
+    from bayes_assess.sessions.session import AnySession
 
 Annotator = Annotated[
     str | None,
@@ -65,11 +69,11 @@ def tell(
     Annotators who are named, by --annotator, in a column annotator or by the tool, may label what others have labelled.
     The first label counts until `resolve`.
     """
-    from bayes_assess.cli import files, rows, text
+    from bayes_assess.cli import files, rows
 
     words = [] if unsure is None else unsure.split(",")
     assessment = files.reopen(run, pool)
-    with let_go(assessment):
+    with let_go(assessment), progress("Learning"):
         sheet = files.read_told(assessment, labels, id, label, words, annotator)
         before, told = assessment.labels_used, assessment.n_told
         named = (sheet.annotators != "").any()
@@ -79,8 +83,7 @@ def tell(
     for note in sheet.notes:
         echo(note)
     echo(rows.taken(new, known=len(sheet.ids) - told, skipped=sheet.n_blank, aside=aside, again=told - new))
-    echo(assessment.result().summary())
-    echo(text.progress(assessment))
+    _say_answer(assessment)
 
 
 def correct(
@@ -91,17 +94,16 @@ def correct(
     The file has the items to correct with their right labels; rows without a label are skipped. The answer is then that
     of a campaign to which the right labels had been told; the journal keeps the wrong ones, too.
     """
-    from bayes_assess.cli import files, rows, text
+    from bayes_assess.cli import files, rows
 
     assessment = files.reopen(run, pool)
-    with let_go(assessment):
+    with let_go(assessment), progress("Learning"):
         sheet = files.read_corrections(assessment, labels, id, label)
         changed = assessment.correct(sheet.ids, sheet.labels)
     for note in sheet.notes:
         echo(note)
     echo(rows.corrected(changed, as_before=len(sheet.ids) - changed, skipped=sheet.n_blank))
-    echo(assessment.result().summary())
-    echo(text.progress(assessment))
+    _say_answer(assessment)
 
 
 def disagreements(
@@ -140,24 +142,24 @@ def resolve(
     Rows of the sheet without a label stay open, and so do ties of a majority. The answer is then that of a campaign to
     which these labels had been told; the journal keeps what everybody said.
     """
-    from bayes_assess.cli import files, rows, text
+    from bayes_assess.cli import files, rows
 
     if (labels is None) == (rule is None):
         raise LabelError("Resolve by a sheet, such as to_decide.csv, or by --rule, and not by both.")
     assessment = files.reopen(run, pool)
-    with let_go(assessment):
+    sheet = None
+    with let_go(assessment), progress("Learning"):
         if labels is None:
             n = assessment.resolve(rule=rule)
         else:
             sheet = files.read_corrections(assessment, labels, id, label)
             n = assessment.resolve(sheet.ids, sheet.labels)
-            for note in sheet.notes:
-                echo(note)
+    for note in [] if sheet is None else sheet.notes:
+        echo(note)
     echo(rows.resolved(n, assessment.n_disagreements))
     if rule == MAJORITY and (split := assessment.why_no_majority()):
         echo(split)
-    echo(assessment.result().summary())
-    echo(text.progress(assessment))
+    _say_answer(assessment)
 
 
 def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
@@ -201,4 +203,14 @@ def release(
         ]
         n = assessment.release([str(name) for name in chosen])
     echo(rows.released(n))
+    echo(text.progress(assessment))
+
+
+def _say_answer(assessment: AnySession) -> None:
+    """Print what the labels say now, and how many there are."""
+    from bayes_assess.cli import text
+
+    with progress("Answering"):
+        said = assessment.result().summary()
+    echo(said)
     echo(text.progress(assessment))

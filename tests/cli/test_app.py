@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -14,6 +15,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools.tables import Table
 from bayes_assess.cli import files
+from bayes_assess.cli import labels as labels_taken
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 from cli.commands import call
@@ -444,6 +446,14 @@ def test_other_kinds_of_files(tmp_path, suffix):
     assert "0 pending" in done("status", run)
     out = done("simulate", path, *options, "--labels", "labels", "--designs", "random", "--budgets", 20, "--repeats", 2)
     assert "random      20  0.0000" in out
+
+
+def test_commands_that_learn_and_answer_show_that_they_are_at_work(run, monkeypatch):
+    shown = []
+    monkeypatch.setattr(labels_taken, "progress", lambda what: shown.append(what) or contextlib.nullcontext())
+    done("tell", run, sheet(run, ["item-000"], ["cat"]))
+    done("correct", run, sheet(run, ["item-000"], ["dog"]))
+    assert shown == ["Learning", "Answering"] * 2
 
 
 def test_a_changed_pool_is_refused(run, pool_file):
