@@ -231,5 +231,10 @@ class PairsResult(Ordered[ComparedT_co, AllSidesT_co], Generic[ComparedT_co, All
     def _order(self) -> Order:
         return self.section.order
 
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence: how many verdicts are sure."""
+        return next(line for line in self._answer() if line.startswith(self.section.said_of_pairs()))
+
     def _answer(self) -> list[str]:
         return self.section.answer(self._said_of_the_best)

@@ -324,7 +324,7 @@ def _origin(answer: Reported, made_by: dict[str, str]) -> Section:
         "design": answer.design,
         "seed": getattr(answer, "seed", None),
         "labels": answer.labels_used,
-        "items": None if cells is None else f"{cells.n_items:,}",
+        "items": None if cells is None else f"{cells.n_items * getattr(answer.question, 'labels_each', 1):,}",
         "kinds of items": None if cells is None else f"{cells.n_cells:,}, fingerprint {cells.source.fingerprint()}",
     }
     said = (f"{name}: {value}" for name, value in {**fields, **made_by}.items() if value is not None)

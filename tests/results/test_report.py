@@ -98,6 +98,30 @@ def test_a_page_opens_with_the_groups_that_are_sought(question, found):
     assert opening.count(found) == 1
 
 
+@pytest.mark.parametrize("measure", ["accuracy", "rate"])
+def test_a_page_on_all_pairs_opens_with_how_many_verdicts_are_sure(measure):
+    pool = ba.Pool(predictions=["yes", "no"] * 60, groups={"system": ["a", "b", "c"] * 40})
+    a = ba.assess(pool, ba.Compare(by="system", measure=measure, positive="yes" if measure == "rate" else None))
+    for n in (30, 90):  # then the answer is exact
+        queries = a.ask(n)
+        a.tell(queries.ids, pool.classes[pool.predictions[queries.ids]])
+        result = a.result()
+        assert " 3 pairs of groups" in result.headline
+        assert as_markdown(result).partition("### Answer\n\n")[2].startswith(result.headline[:20])
+
+
+def test_a_page_on_pairs_counts_items_as_its_summary_does():
+    groups = {"system": ["a", "b"] * 30, "prompt": np.arange(60) // 2}
+    a = ba.assess(
+        ba.Pool(predictions=["yes", "no"] * 30, groups=groups),
+        ba.Compare("a", "b", by="system", measure="rate", positive="yes", pair="prompt"),
+    )
+    a.tell(a.ask(20).ids, ["yes", "no"] * 10)
+    page = as_markdown(a.result())
+    assert "20 of 60 items labelled" in page
+    assert "items: 60" in page
+
+
 def test_labels_saved_are_those_of_the_overall_accuracy():
     result = hostile(ba.GroupAccuracy(), design="random")
     from bayes_assess.estimators.random_labels import random_labels

@@ -93,7 +93,7 @@ class AllSides(Section):
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return what is known of every group as an ArviZ object."""
 
-    def _said_of_pairs(self) -> str:
+    def said_of_pairs(self) -> str:
         """Say how many verdicts are sure, the beginning of a sentence."""
         masses = self._masses_of_pairs
         pairs = plural(len(masses), "pair")
@@ -163,7 +163,7 @@ class AllAccuracies(AllSides):
             str(table["first"][row]), str(table["second"][row]), int(np.argmax(masses)), self.question.rope
         )
         surest = f"The surest: {event} with probability {max(masses):.2f}."
-        return [f"{self._said_of_pairs()}.", f"The largest difference: {event}." if exact else surest]
+        return [f"{self.said_of_pairs()}.", f"The largest difference: {event}." if exact else surest]
 
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws of the groups' accuracies ``theta``."""
@@ -228,7 +228,7 @@ class AllMeasures(AllSides):
         """Say the measures, which group may be the best, and how many verdicts are sure."""
         n_equal = int((self._masses_of_pairs[:, 1] >= _SURE).sum())
         equal = f"{n_equal:,} of them {'is' if n_equal == 1 else 'are'} within {self.rope} of each other"
-        return self.evidence.lines([*best(), f"{self._said_of_pairs()}; {equal}."])
+        return self.evidence.lines([*best(), f"{self.said_of_pairs()}; {equal}."])
 
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return posterior draws of the measure by group; see `MetricResult.to_arviz`."""
