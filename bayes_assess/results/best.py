@@ -16,6 +16,7 @@ from bayes_assess.questions import Best
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
 from bayes_assess.results._order import Order, widest_difference
+from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.weighted import Weighted
 from bayes_assess.results.metric import MeasureEvidenceT_co, MetricResult
@@ -45,6 +46,8 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         Leads: the measure of a system less the highest of the others, or of losses the other way round.
     interval : (G, 2) floats
         Of the leads.
+    draws : (S, G) floats
+        Posterior draws of the leads.
     rank, rank_interval, probability_worst
         Of every system, see `ranking`.
     """
@@ -85,6 +88,16 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         return np.tile([-widest, widest], (len(self.systems), 1))
 
     @property
+    def credible_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
+        """Intervals of the leads given the belief: there are no others, see `design_interval`."""
+        return self.interval
+
+    @property
+    def band(self: BestResult[Believed]):
+        """Intervals that hold all leads at once; see `Believed.band`."""
+        return partial(self.evidence.band, draws=self._lead_draws)
+
+    @property
     def systems(self) -> np.ndarray:
         """Names of the systems, (G,)."""
         return self.ordered_names
@@ -113,6 +126,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     def interval(self) -> Float[np.ndarray, "G 2"]:
         """Intervals of the leads."""
         return self._leads.interval(self.level)
+
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S G"]:
+        """Posterior draws of the leads, (S, G)."""
+        return self.question.leads(self.section.draws)  # which says where there is no posterior
 
     @property
     def verdict(self) -> str:
@@ -171,6 +189,10 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
             title=title,
             ax=ax,
         )
+
+    def _variables(self) -> Variables:
+        """Return the leads as a variable: accuracies are known up to what all systems have in common."""
+        return Variables({"lead": self.draws}, {"lead": ["system"]}, {"system": self.systems})
 
     @cached_property
     def _order(self) -> Order:

@@ -310,3 +310,21 @@ def test_a_ranking_says_that_it_is_of_leads():
         ranking = a.result().ranking()
         assert ranking.title == f"Lead in {words} by system, 95% credible intervals; rank 1 is worst"
         assert ranking["estimate"].min() < 0
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "f1", "zero_one_loss"])
+def test_draws_and_band_are_of_the_leads(measure):
+    """Draws of accuracies are less what all systems have in common: nobody could read them as accuracies."""
+    pool, labels = two_classes(0, n=60)
+    a = ba.assess(pool, ba.Best(measure=measure), seed=0)
+    a.tell(pool.ids[:20], labels[:20])
+    result: Any = a.result()
+    np.testing.assert_allclose(np.median(result.draws, axis=0), result.estimate, atol=0.02)
+    ends = result.interval
+    assert result.credible_interval.tolist() == ends.tolist()
+    assert (result.band()[:, 0] <= ends[:, 0] + 0.01).all()
+    assert (result.band()[:, 1] >= ends[:, 1] - 0.01).all()
+    data = result.to_arviz()["posterior"]
+    assert list(data.data_vars) == ["lead"]
+    assert data["lead"].dims == ("chain", "draw", "system")
+    np.testing.assert_allclose(np.sort(data["lead"].values.ravel()), np.sort(result.draws.ravel()))

@@ -57,13 +57,17 @@ class Believed(BeliefDraws):
         Draws if all items set aside had the event, and if none had.
     """
 
-    def band(self, level: float | None = None) -> Float[np.ndarray, "k 2"]:
+    def band(
+        self, level: float | None = None, draws: Float[np.ndarray, "S k"] | None = None
+    ) -> Float[np.ndarray, "k 2"]:
         """Compute intervals that hold all measures at once, such as a whole curve, with a posterior probability.
 
         Parameters
         ----------
         level : float in (0, 1), optional
             That of the result by default.
+        draws : (S, k) floats, optional
+            Of functions of the measures; of the measures by default.
 
         Returns
         -------
@@ -79,7 +83,7 @@ class Believed(BeliefDraws):
         """
         level = self.level if level is None else level
         checked_level(level, "a band")
-        return simultaneous_band(self.found.draws, level)
+        return simultaneous_band(self.found.draws if draws is None else draws, level)
 
     def difference(self, first: str | int, second: str | int, rope: float = 0.0) -> Difference:
         """Compare two of the measures, such as the F1 of two systems, by their joint posterior.
