@@ -90,12 +90,28 @@ def test_nothing_is_said_before_the_first_label_or_when_all_are_known(prior):
 def test_of_recall_nothing_is_learned_before_a_positive_item_is_known():
     pool = ba.Pool(predictions=np.arange(60) % 2, groups={"site": np.repeat([*"abc"], 20)})
     a = ba.assess(pool, ba.GroupRecall("site"))
-    a.tell(range(20, 40), np.zeros(20, int))
+    a.tell(range(20, 39), np.zeros(19, int))
     summary = a.result().summary()
     assert "No positive item is known in 3 of 3 groups: recall there is what the prior makes of it." in summary
     assert "Learned from all labels" not in summary
     a.tell([0], [1])
     assert "Learned from all labels: groups differ by about" in a.result().summary()
+
+
+def test_overall_recall_is_exact_once_all_is_labelled_though_a_group_has_no_positive_item():
+    pool = ba.Pool(predictions=np.arange(60) % 2, groups={"site": np.repeat([*"abc"], 20)})
+    labels = np.repeat([1, 0], [40, 20])
+    a = ba.assess(pool, ba.GroupRecall("site"))
+    a.tell(range(59), labels[:59])
+    summary = a.result().summary()
+    assert "Overall recall 0.500, 95% credible interval [0." in summary  # the last item may be positive
+    assert "No positive item is known in 1 of 3 groups: recall there is what the prior makes of it." in summary
+    a.tell([59], [0])
+    result = a.result()
+    assert result.guarantee == "credible"  # of the third group there is none
+    assert "Overall recall 0.500, 95% exact interval [0.500, 0.500]." in result.summary()
+    assert "No item is positive in 1 of 3 groups: recall there is not defined; shown is what the" in result.summary()
+    assert "No positive item is known" not in result.summary()
 
 
 def test_a_right_prior_is_hardly_ever_contradicted():

@@ -56,12 +56,25 @@ class Recalls(GroupSection):
         mean, draws = self.question.overall(known.cells, known.learner, known.counts, known.seed, known.n_draws)
         return mean, known.ends_of(draws, mean)
 
+    def on_all(self) -> list[str]:
+        """Say recall over all groups, which is exact once all is labelled, even if a group has no positive item."""
+        known = self.evidence
+        if known.question.target == "population" or not self.positives.any() or (known.labelled < known.size).any():
+            return super().on_all()
+        mean, (low, high) = self.overall
+        return [f"Overall recall {mean:.3f}, {known.level:.0%} exact interval [{low:.3f}, {high:.3f}]."]
+
     def lines(self) -> list[str]:
-        """Say where no positive item is known."""
-        filled = self.evidence.size > 0
-        bare = int(((self.positives == 0) & filled).sum())
-        where = f"{bare} of {plural(int(filled.sum()), 'group')}"
-        return [f"No positive item is known in {where}: recall there is what the prior makes of it."] * (bare > 0)
+        """Say where no positive item is known, and where there is none."""
+        known, bare = self.evidence, (self.positives == 0) & (self.evidence.size > 0)
+        all_labelled = known.labelled == known.size
+        of = f"of {plural(int((known.size > 0).sum()), 'group')}"
+        unknown, absent = (int((bare & which).sum()) for which in (~all_labelled, all_labelled))
+        makes = "what the prior makes of it"
+        return [
+            *[f"No positive item is known in {unknown} {of}: recall there is {makes}."] * (unknown > 0),
+            *[f"No item is positive in {absent} {of}: recall there is not defined; shown is {makes}."] * (absent > 0),
+        ]
 
     def of_the_prior(self) -> str | None:
         """Say that positive labels contradict the prior of rates, or how groups differ."""
