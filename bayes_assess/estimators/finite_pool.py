@@ -235,7 +235,11 @@ def mean_absolute_gap(
     """
     marginals = beta_marginals(posterior)
     if marginals is None:
-        return np.abs(_all_draws(posterior, counts, sizes) - score).mean(0)
+        gap = np.abs(_all_draws(posterior, counts, sizes) - score).mean(0)
+        if sizes is None:
+            return gap
+        known = (sizes > 0) & (counts.sum(-1) == sizes)  # where a mean of equal draws has a rounding error
+        return np.where(known, np.abs(counts[..., 1] / np.maximum(sizes, 1) - score), gap)
     a, b = (np.asarray(parameter) for parameter in marginals)
     if sizes is None:
         return _beta_gap(a, b, np.broadcast_to(score, a.shape))

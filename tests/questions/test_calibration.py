@@ -320,3 +320,26 @@ def test_the_accuracy_of_an_odd_group_is_as_open_as_that_of_its_bins():
     np.testing.assert_allclose(result.group_accuracy_interval, result.accuracy_interval[:, 0], atol=0.03)
     low = np.quantile(result.section._drawn.accuracy[:, 3], 0.025)
     assert result.group_accuracy_interval[3, 0] < low - 0.08
+
+
+@pytest.mark.parametrize("question", [ba.Calibration(5), ba.Calibration(5, by="g"), ba.LeastCalibrated("g", 5)])
+def test_exact_errors_have_no_width(question):
+    rng = np.random.default_rng(0)
+    scores = rng.random(400)
+    pool = ba.Pool(scores=scores, groups={"g": rng.choice(["a", "b"], 400)})
+    a = ba.assess(pool, question)
+    a.tell(pool.ids, (rng.random(400) < scores).astype(int))
+    result = a.result()
+    assert result.guarantee == "exact"
+    for ends in (result.interval, result.maximum_error_interval, result.overall[1]):
+        assert not np.ptp(ends, axis=-1).any()
+
+
+def test_a_bin_that_keeps_its_promise_is_neither_over_nor_under_confident():
+    """The mean of ten times 0.9 is a little less, or more, by rounding."""
+    pool = ba.Pool(predictions=[1] * 20, confidence=[0.9] * 10 + [0.7] * 10, classes=[0, 1])
+    a = ba.assess(pool, ba.Calibration(bins=10))
+    a.tell(pool.ids, [0] + [1] * 9 + [0] * 3 + [1] * 7)
+    result = a.result()
+    assert "In every bin the accuracy is the mean confidence." in result.summary()
+    assert not result.probability_overconfident.any()

@@ -108,7 +108,9 @@ class Groupwise(Told):
         return self.by_group(self.counts.sum(-1))
 
     def ends_of(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
-        """Compute the equal-tailed interval from draws, extended to the estimate."""
+        """Compute the equal-tailed interval from draws, extended to the estimate; of exact answers, the estimate."""
+        if self.guarantee == "exact":  # draws are all equal, up to rounding
+            return np.stack([estimate, estimate], axis=-1)
         return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
 
     @property

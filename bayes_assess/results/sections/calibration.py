@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_ROUNDING = 1e-9  # of gaps that are exactly 0
+
+
 class _Draws(NamedTuple):
     """What posterior draws of all bins come to, group by group."""
 
@@ -105,7 +108,8 @@ class CalibrationErrors(GroupSection):
     @cached_property
     def maximum_error(self) -> Float[np.ndarray, " G"]:
         """Posterior mean of the maximum calibration error over bins with items, (G,)."""
-        return self._drawn.maximum.mean(0)
+        first, *_ = drawn = self._drawn.maximum
+        return first + (drawn - first).mean(0)  # that of equal draws is exact
 
     @cached_property
     def maximum_error_interval(self) -> Float[np.ndarray, "G 2"]:
@@ -139,6 +143,8 @@ class CalibrationErrors(GroupSection):
             return float(known.estimate), self.interval
         weight = known.size / known.size.sum()
         mean = float(known.estimate @ weight)
+        if known.guarantee == "exact":  # draws are all equal, up to rounding
+            return mean, np.full(2, mean)
         given = (known.cells, known.learner, known.counts, known.level, self.draws @ weight)
         return mean, extended(self.question.overall_interval(*given), np.asarray(mean))
 
@@ -255,7 +261,7 @@ class CalibrationErrors(GroupSection):
             error.append(question.error_of(cells, block))
             maximum.append(question.greatest(cells, np.abs(block - cells.mean_score)))
             accuracy.append(question.group_accuracy(cells, block))
-            below += np.where(filled, gap < 0, 0.0).sum(0)
+            below += np.where(filled, gap < -_ROUNDING, 0.0).sum(0)
             n_draws += len(block)
         return _Draws(np.concatenate(error), np.concatenate(maximum), np.concatenate(accuracy), below / n_draws)
 
@@ -283,8 +289,10 @@ class CalibrationErrors(GroupSection):
         probability, filled = self.probability_overconfident[0], by_group(known.cells, known.cells.sizes)[0] > 0
         over, under = filled & (probability >= known.level), filled & (probability <= 1 - known.level)
         if known.guarantee == "exact":
-            over, under = filled & (self.gap[0] < 0), filled & (self.gap[0] > 0)
+            over, under = filled & (self.gap[0] < -_ROUNDING), filled & (self.gap[0] > _ROUNDING)
         if not (over | under).any():
+            if known.guarantee == "exact":
+                return "In every bin the accuracy is the mean confidence."
             return f"In no bin is it {known.level:.0%} sure on which side of its confidence the accuracy lies."
         parts = [
             f"{word} in {', '.join(self.bins[which])}"
