@@ -15,6 +15,9 @@ from bayes_assess.estimators.ratio_losses import Ratios, nonzero_losses, ratio_l
 from bayes_assess.measures import LossTable, PRCurveTable
 
 _MOST_NUMBERS = 500_000  # losses of all ratios in all campaigns that are looked at together
+_MOST_ITEMS = 50_000_000  # items by attribute and label, of all that is tried to tell whether a measure is constant
+_TRIED = 3  # labels at random
+_ROUNDING = 1e-9
 
 
 class LabelledByAttribute(NamedTuple):
@@ -62,8 +65,9 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
     Returns
     -------
     (..., k, 2), by `certain_bounds` where a measure is a ratio of sums over items, such as accuracy, recall and F1, or
-    a difference of two. Elsewhere, as of macro F1 by group, the value where all items are labelled that enter it, and
-    else the range of the measure.
+    a difference of two. Elsewhere, as of macro F1 by group, the value where all items are labelled that enter it, or
+    labels make no difference, such as to a correlation with predictions that are all the same; else the range of the
+    measure.
 
     Examples
     --------
@@ -104,6 +108,9 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
                 shares = rows[some] / (rows[some].sum((1, 2)) + left[some].sum(1))[:, None, None]
                 values = np.asarray(plain.value(plain.mean(shares)))
             flat[some] = np.where(settled[..., None], values[..., None], flat[some])
+    if not bounded.all():
+        constant, values = constant_outputs(plain, rows, left)
+        ends = np.where((constant & ~bounded).reshape(*batch, -1, 1), values[:, None], ends)
     return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
 
 
@@ -129,6 +136,45 @@ def settled_outputs(table: LossTable, open_: Bool[np.ndarray, "N A"]) -> Bool[np
         of_parts = [losses[part.places].reshape(-1, part.averaged * part.size).any(1) for part in table.parts]
         settled.append(~np.concatenate([np.repeat(one, n) for one, n in zip(of_parts, n_outputs, strict=True)]))
     return np.array(settled)
+
+
+def constant_outputs(
+    table: LossTable, rows: Float[np.ndarray, "N A C"], left: Float[np.ndarray, "N A"]
+) -> tuple[Bool[np.ndarray, "N k"], Float[np.ndarray, " k"]]:
+    """Tell which outputs are the same whatever the other labels are, in every one of N campaigns, and their values.
+
+    A closed form that has one value at labels at random has it wherever the same classes have labels; so those are
+    tried, too, by which a class is missing, or all but one.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.measures import table_for
+    >>> pool = ba.Pool(predictions=[1, 1, 1], classes=[0, 1])
+    >>> _, table = table_for(["matthews_corrcoef", "balanced_accuracy"], pool)
+    >>> rows, left = np.array([[[0, 0], [0, 0]], [[0, 0], [1, 1]]]), np.array([[0, 3], [0, 1]])
+    >>> constant_outputs(table, rows, left)[0].tolist()  # accuracy is 1/2 once both classes have a label, else 0 or 1
+    [[True, False], [True, True]]
+    """
+    n_campaigns, n_attributes, n_classes = rows.shape
+    total = rows[0].sum(-1) + left[0]
+
+    def values_at(items: Float[np.ndarray, "N A C"]) -> Float[np.ndarray, "N k"]:
+        with engine.eager():
+            return np.asarray(table.value(table.mean(items / max(total.sum(), 1))))
+
+    outputs = [part.n_outputs * len(part.starts) // part.averaged for part in table.parts]
+    closed = np.repeat([part.derivative is not None and part.elementwise for part in table.parts], outputs)
+    constant = np.zeros((n_campaigns, len(closed)), bool)
+    if not closed.any() or 2 * n_classes * rows.size > _MOST_ITEMS:
+        return constant, np.zeros(len(closed))
+    labels = np.random.default_rng(0).dirichlet(np.ones(n_classes), (_TRIED, n_attributes))
+    tried = values_at(labels * total[:, None])
+    constant[:] = closed & (np.ptp(tried, axis=0) <= _ROUNDING)
+    one, others = np.eye(n_classes), (1 - np.eye(n_classes)) / max(n_classes - 1, 1)
+    for share in (*one, *others) if constant.any() else ():
+        constant &= np.abs(values_at(rows + left[..., None] * share) - tried[0]) <= _ROUNDING
+    return constant, tried[0]
 
 
 def _of_ratios(

@@ -13,7 +13,7 @@ import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.acquisition.cell_measure import measure_on_cells
 from bayes_assess.designs import Importance
-from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
+from bayes_assess.estimators.possible_values import LabelledByAttribute, constant_outputs, possible_values
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.measures import LossTable, _pool_losses, table_for
 from bayes_assess.measures._difference import difference_table
@@ -234,3 +234,48 @@ def test_sessions_on_very_many_groups_answer(design, monkeypatch):
         a.tell(ids, labels[ids])
         results.append(a.result())
     np.testing.assert_allclose(results[0].interval, results[1].interval)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_what_is_called_constant_is_so_for_all_labels(n_classes):
+    """A group in which one class is predicted: no label gives it a correlation."""
+    predictions, site = np.array([1, 1, 1, 0, 1]), np.array(["one", "one", "one", "two", "two"])
+    pool = ba.Pool(predictions=predictions, classes=list(range(n_classes)), groups={"site": site})
+    names = ["matthews_corrcoef", "cohen_kappa", "balanced_accuracy", "recall_macro", "f1_macro", "f1_per_class"]
+    item, found_table = table_for(names, pool, by="site")
+    table: Any = found_table
+    always = [list(table.outputs).index(name) for name in ("matthews_corrcoef (site one)", "cohen_kappa (site one)")]
+    for known in itertools.product(range(-1, n_classes), repeat=5):
+        if known[3:] != (-1, -1):
+            continue
+        counts, unlabelled = np.zeros((table.n_attributes, n_classes)), np.zeros(table.n_attributes)
+        for place, label in zip(item, known, strict=True):
+            unlabelled[place] += label < 0
+            counts[place, max(label, 0)] += label >= 0
+        with engine.eager():
+            found, values = constant_outputs(table, counts[None], unlabelled[None])
+        assert found[0, always].all()
+        choices = [range(n_classes) if label < 0 else [label] for label in known]
+        every = np.zeros((int(np.prod([len(one) for one in choices])), *counts.shape))
+        for one, labels in zip(every, itertools.product(*choices), strict=True):
+            np.add.at(one, (item, list(labels)), 0.2)
+        with engine.eager():
+            all_values = np.asarray(table.value(table.mean(every)))
+        np.testing.assert_allclose(all_values[:, found[0]] - values[found[0]], 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+@pytest.mark.parametrize("measure", ["matthews_corrcoef", "cohen_kappa"])
+def test_correlations_with_one_predicted_class_are_known_before_any_label(design, measure):
+    rng, site = np.random.default_rng(0), np.arange(90) % 3
+    labels = rng.integers(0, 2, 90)
+    pool = ba.Pool(predictions=np.where(site == 2, 1, labels), classes=[0, 1], groups={"site": site})
+    a = ba.assess(pool, ba.Metric(measure, by="site"), design=design)
+    for _ in range(2):
+        result: Any = a.result()
+        assert f"{measure} (site 2) 0.000 (exact: no label that is missing can change it)." in result.summary()
+        assert result.guarantee != "exact"
+        assert not np.ptp(result.interval[2])
+        assert abs(result.estimate[2]) < 1e-9
+        ids = a.ask(20).ids
+        a.tell(ids, labels[ids])

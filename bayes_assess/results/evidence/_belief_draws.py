@@ -110,7 +110,8 @@ class BeliefDraws(OnMeasures):
     def credible_interval(self) -> Float[np.ndarray, "k 2"]:
         """Intervals given the belief."""
         value = self._measured.value
-        return np.stack([value, value], axis=-1) if self.exact else self._measured.interval(self.level)
+        known = np.stack([value, value], axis=-1)
+        return known if self.exact else np.where(self._settled[:, None], known, self._measured.interval(self.level))
 
     @cached_property
     def design_interval(self) -> Float[np.ndarray, "k 2"]:

@@ -150,12 +150,12 @@ class Believed(BeliefDraws):
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
         ends, value = self.ends, self.value
         if self.exact:
-            lines = [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
+            lines = [f"{name} {one:z.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
             return [*_first(lines), *on_ranks]
         lines = []
         for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
             if self.certain[i]:
-                lines.append(f"{name} {one:.{_DIGITS}f} ({KNOWN}).")
+                lines.append(f"{name} {one:z.{_DIGITS}f} ({KNOWN}).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
             lines.append(f"{name} {one:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")
