@@ -251,3 +251,22 @@ def test_of_many_measures_that_are_known_the_summary_says_how_many_it_leaves_out
     lines = by_site.result().summary().splitlines()
     assert lines[12].startswith("accuracy (site 11) ")
     assert lines[13] == "And 3 more."
+
+
+@pytest.mark.parametrize("asked", [ba.Metric("precision"), ba.Compare("a", "b", by="g", measure="precision")])
+def test_no_random_labels_are_missed_where_no_item_matters(asked):
+    """Of precision, items that are not predicted positive tell nothing: none of them is ever asked for."""
+    pool = ba.Pool(predictions=np.arange(60) % 2, groups={"g": np.repeat(["a", "b", "c"], 20)})
+    a = ba.assess(pool, asked)
+    assert "nothing can be said yet; no random label yet." in a.result().summary()
+    ids = a.ask(12).ids
+    a.tell(ids, np.arange(12) % 2)
+    said = a.result().summary()
+    assert "random label" in said
+    assert "not predicted positive" not in said
+
+
+def test_random_labels_are_counted_among_the_items_of_the_groups_compared():
+    pool = ba.Pool(predictions=np.arange(60) % 2, groups={"g": np.repeat(["a", "b", "c"], 20)})
+    said = ba.assess(pool, ba.Compare("a", "b", by="g", measure="f1")).result().summary()
+    assert "no random label among 20 items not predicted positive yet" in said

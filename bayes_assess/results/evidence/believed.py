@@ -210,7 +210,10 @@ class Believed(BeliefDraws):
         if events.about_agreement:
             n, wrong = int(audits.sum()), int(audits[:, 0].sum())
             return f"{ends}; {_found(n, '', wrong, 'error')}."
-        quiet = events.coordinates.feature < 0
+        matters = np.asarray(self.cells.measure.nonzero).any(-1)  # of precision, those predicted positive alone
+        quiet = (events.coordinates.feature < 0) & matters
+        if not size[quiet].any():
+            return f"{ends}; {self.said_of_random_labels()}."
         among = f" among {plural(int(size[quiet].sum()), 'item')} not predicted positive"
         return f"{ends}; {self.said_of_random_labels(quiet, among)}."
 
