@@ -120,12 +120,14 @@ def disagreements(
     with let_go(files.reopen(run, pool)) as assessment:
         found = assessment.disagreements()
     echo(rows.differing(assessment))
-    if not len(found):
-        return
     if output is None:
-        text.show(found.table())
+        if len(found):
+            text.show(found.table())
         return
-    files.write_sheet(found, output, tool=tool)
+    files.write_sheet(found, output, tool=tool)  # an empty one, too: an older sheet is no answer
+    if not len(found):
+        echo(f"Wrote {output}, which holds no items: there is nothing to decide.")
+        return
     echo(rows.written(str(output), output, tool, files.as_command(["bayes-assess", "resolve", str(run)])))
 
 

@@ -45,6 +45,9 @@ def test_two_sheets_of_two_annotators_and_a_decision(run):
     decide.write_text("id,text,anna,ben,label\nb,text b,bad,good,good\n", encoding="utf-8")
     assert done("resolve", run, decide).startswith("Decided on 1 item; annotators differ on 0 more.")
     assert "differ on 0 items" in done("disagreements", run)
+    assert done("disagreements", run, "-o", decide, "--force").endswith("holds no items: there is nothing to decide.\n")
+    assert decide.read_text(encoding="utf-8-sig").splitlines() == ["id,text,label"]  # and not what was decided before
+    assert done("resolve", run, decide).startswith("Decided on 0 items")
 
 
 def test_a_column_names_annotators(run):
