@@ -46,7 +46,7 @@ def test_two_sheets_of_two_annotators_and_a_decision(run):
     assert done("resolve", run, decide).startswith("Decided on 1 item; annotators differ on 0 more.")
     assert "differ on 0 items" in done("disagreements", run)
     assert done("disagreements", run, "-o", decide, "--force").endswith("holds no items: there is nothing to decide.\n")
-    assert decide.read_text(encoding="utf-8-sig").splitlines() == ["id,text,label"]  # and not what was decided before
+    assert decide.read_text(encoding="utf-8-sig").splitlines() == ["id,text,anna,ben,label"]  # not what was decided
     assert done("resolve", run, decide).startswith("Decided on 0 items")
 
 

@@ -89,7 +89,11 @@ class Adjudication(Campaign):
         book = self._annotators
         codes = book.table(book.shared)
         took_part = (codes >= 0).any(1)
-        return Agreement(tuple(np.array(book.names, object)[took_part].tolist()), codes[took_part])
+        codes, numbers = codes[took_part], None
+        if self.pool.label_space.bounds is not None and codes.size:
+            numbers = np.full(codes.shape, np.nan)
+            numbers[codes >= 0] = self.pool.label_space.names(codes[codes >= 0]).astype(np.float64)
+        return Agreement(tuple(np.array(book.names, object)[took_part].tolist()), codes, numbers)
 
     @in_turn
     def resolve(self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None) -> int:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Frame, Int
+from bayes_assess._tools.shapes import Float, Frame, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, OutputError
@@ -26,6 +26,8 @@ class Agreement:
         A names.
     codes : (A, n) integers
         Codes of the labels of items with two labels or more; -1 where an annotator gave none.
+    numbers : (A, n) floats, optional
+        The labels themselves where they are numbers; NaN where an annotator gave none.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class Agreement:
 
     annotators: tuple[str, ...]
     codes: Int[np.ndarray, "A n"]
+    numbers: Float[np.ndarray, "A n"] | None = None
 
     def __post_init__(self):
         if not self.n_items:
@@ -70,16 +73,24 @@ class Agreement:
         """
         return self._kappa(0, 1) if len(self.annotators) == 2 else None
 
+    @property
+    def level_of_measurement(self) -> str:
+        """By which differences `alpha` counts: ``"nominal"``, or ``"interval"`` where labels are numbers."""
+        return "nominal" if self.numbers is None else "interval"
+
     @cached_property
     def alpha(self) -> float | None:
-        """Krippendorff's alpha for names, of any number of annotators; None where all labels are alike.
+        """Krippendorff's alpha, of any number of annotators; None where all labels are alike.
 
         1 - D_o / D_e with D_o the share of pairs of labels of one item that differ, every item weighing by its labels,
-        and D_e that of pairs of any labels. Items that somebody did not label enter with those they have. It is
-        ``krippendorff.alpha``.
+        and D_e that of pairs of any labels; of numbers, means of their squared differences in the place of shares.
+        Items that somebody did not label enter with those they have. It is ``krippendorff.alpha`` with this
+        `level_of_measurement`.
         """
         if self.counts.shape[1] < 2:
             return None
+        if self.numbers is not None:
+            return _interval_alpha(self.numbers)
         return float(_krippendorff().alpha(value_counts=self.counts, level_of_measurement="nominal"))
 
     def table(self) -> Table:
@@ -98,7 +109,12 @@ class Agreement:
     def to_dict(self) -> dict[str, object]:
         """Return the numbers as plain values."""
         plain = {"annotators": list(self.annotators), "items": self.n_items, "raw": self.raw}
-        return plain | {"kappa": self.kappa, "alpha": self.alpha, "pairs": list(self.table().rows())}
+        return plain | {
+            "kappa": self.kappa,
+            "alpha": self.alpha,
+            "level_of_measurement": self.level_of_measurement,
+            "pairs": list(self.table().rows()),
+        }
 
     def to_frame(self, backend: str = "pandas") -> Frame:
         """Return the `table` as a data frame."""
@@ -107,8 +123,11 @@ class Agreement:
     def summary(self) -> str:
         """Say it in a sentence."""
         said = f"{plural(len(self.annotators), 'annotator')} agree in {self.raw:.1%} of the pairs of labels"
-        kappa = "" if self.kappa is None else f"Cohen's kappa {self.kappa:.3f}, "
-        alpha = "" if self.alpha is None else f"; {kappa}Krippendorff's alpha {self.alpha:.3f}"
+        if self.alpha is None:
+            return f"{said} of {plural(self.n_items, 'item')}."
+        of_names = self.numbers is None  # kappa takes numbers for names, however near they are
+        kappa = "" if self.kappa is None or not of_names else f"Cohen's kappa {self.kappa:.3f}, "
+        alpha = f"; {kappa}Krippendorff's alpha {self.alpha:.3f} ({self.level_of_measurement})"
         return f"{said} of {plural(self.n_items, 'item')}{alpha}."
 
     def __repr__(self) -> str:
@@ -122,6 +141,18 @@ class Agreement:
         if len(np.unique([one, other])) < 2:
             return None
         return float(_scikit_learn().cohen_kappa_score(one, other))
+
+
+def _interval_alpha(numbers: Float[np.ndarray, "A n"]) -> float:
+    """Compute Krippendorff's alpha by squared differences: of m numbers their sum is 2 m sum (x - mean)^2."""
+    told = ~np.isnan(numbers)
+    m = told.sum(0)
+    each = np.where(told, numbers, 0.0)
+    spread = np.where(told, each - each.sum(0) / m, 0.0)
+    observed = 2 * (m / (m - 1) * (spread**2).sum(0)).sum() / m.sum()
+    every = numbers[told]
+    expected = 2 * ((every - every.mean()) ** 2).sum() / (len(every) - 1)
+    return float(1 - observed / expected)
 
 
 def _scikit_learn() -> ModuleType:

@@ -98,3 +98,28 @@ def test_without_the_library_a_sentence_names_the_extra(monkeypatch, module, val
     found = Agreement(("A1", "A2"), np.array([[0, 1], [0, 0]]))
     with pytest.raises(ba.OutputError, match=r'pip install "bayes-assess\[agreement\]"'):
         getattr(found, value)
+
+
+@pytest.mark.parametrize(("bounds", "step"), [((-np.inf, np.inf), 0.1), ((0, 100), 4)])  # to which labels are rounded
+def test_numbers_agree_by_their_squared_differences(bounds, step):
+    krippendorff = pytest.importorskip("krippendorff", reason="Krippendorff's alpha needs the extra agreement")
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(0, 100, 30)
+    pool = ba.Pool(predictions=truth, bounds=bounds)
+    a = ba.assess(pool, ba.Metric("mae") if step < 1 else ba.Mean())
+    told = np.clip((truth + rng.normal(0, 4, (3, 30))) / step, 0, 100 / step).round() * step
+    told[2, 20:] = np.nan
+    for name, numbers in zip(["A1", "A2", "A3"], told, strict=True):
+        there = np.flatnonzero(~np.isnan(numbers))
+        a.tell(there, numbers[there], annotator=name)
+    found = a.agreement()
+    expected = krippendorff.alpha(reliability_data=told, level_of_measurement="interval")
+    assert found.alpha == pytest.approx(expected, abs=1e-12)
+    assert found.alpha > 0.9  # where hardly any two numbers are equal
+    assert found.to_dict()["level_of_measurement"] == found.level_of_measurement == "interval"
+    assert found.summary().endswith(f"Krippendorff's alpha {expected:.3f} (interval).")
+
+
+def test_classes_agree_as_names():
+    pytest.importorskip("krippendorff", reason="Krippendorff's alpha needs the extra agreement")
+    assert Agreement(("A1", "A2", "A3"), CODES).summary().endswith("Krippendorff's alpha 0.538 (nominal).")
