@@ -83,7 +83,7 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
     ends = np.empty((*batch, len(table.ranges), 2))
     ends[:] = np.array(table.ranges, np.float64)
     if table.is_ranking:
-        return ends
+        return _of_one_item(table, ends) if counts.sum() + unlabelled.sum() == np.prod(batch) else ends
     if table.is_curve:
         curve: Any = table
         return _of_curve(counts[..., curve.positive], counts.sum(-1), unlabelled)
@@ -112,6 +112,14 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
         constant, values = constant_outputs(plain, rows, left)
         ends = np.where((constant & ~bounded).reshape(*batch, -1, 1), values[:, None], ends)
     return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
+
+
+def _of_one_item(table: Any, ends: Float[np.ndarray, "*batch k 2"]) -> Float[np.ndarray, "*batch k 2"]:
+    """Set the values of orders of a single item that it has whatever its label is."""
+    with engine.eager():
+        values = np.asarray(table.value(table.mean(np.eye(table.losses.n_classes)[:, None])))
+    low, high = values.min(0), values.max(0)
+    return np.where((high - low <= _ROUNDING)[:, None], np.stack([low, high], axis=-1), ends)
 
 
 def settled_outputs(table: LossTable, open_: Bool[np.ndarray, "N A"]) -> Bool[np.ndarray, "N k"]:

@@ -13,6 +13,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._answer import Shares
 from bayes_assess.results._in_words import in_one_line
 from bayes_assess.results._order import Order, Ordered, order_of
@@ -234,7 +235,20 @@ class MetricResult(Ordered[MeasureEvidenceT_co, MeasureSectionT_co], Generic[Mea
 
     def _answer(self) -> list[str]:
         on_ranks = [] if self._order is None else self._said_of_the_best()
-        return [*self.evidence.lines(on_ranks), *self.section.lines()]
+        return [*self.evidence.lines(on_ranks), *self._if_without_order(), *self.section.lines()]
+
+    def _if_without_order(self) -> list[str]:
+        """Say where all labels are alike, so that they have no order by which a measure is defined."""
+        if not (self.question.is_of_order and self.evidence.exact):
+            return []
+        table: Any = cells_table(self.cells)
+        positive = int(self.counts[:, table.losses.positive].sum())
+        if 0 < positive < self.counts.sum():
+            return []
+        names = [name for name in self.groups.tolist() if name == "roc_auc" or not positive]
+        count = "is not defined, and counts as 0" if len(names) == 1 else "are not defined, and count as 0"
+        alike = f"{'Every' if positive else 'No'} item is positive"
+        return [f"{alike}: {' and '.join(names)} {count}."] * (len(names) > 0)
 
     @cached_property
     def _order(self) -> Order | None:

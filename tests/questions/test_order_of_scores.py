@@ -88,3 +88,23 @@ def test_a_ranking_is_summarised_tabulated_and_handed_to_arviz(tmp_path):
     assert "no ratio of sums, which random items alone could bound" in alone
     again = ba.resume(tmp_path / "run.db", pool)
     np.testing.assert_array_equal(again.result().estimate, r.estimate)
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_labels_that_are_all_alike_are_said_to_have_no_order(design):
+    for label, said in (
+        (0, f"No item is positive: {' and '.join(BOTH)} are"),
+        (1, "Every item is positive: roc_auc is"),
+    ):
+        a = ba.assess(ba.Pool(scores=np.linspace(0.1, 0.9, 8)), ba.Metric(BOTH), design=design)
+        a.tell(range(7), [label] * 7)
+        assert "not defined" not in a.result().summary()
+        a.tell([7], [label])
+        assert f"{said} not defined, and count{'s' * label} as 0." in a.result().summary()
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_a_single_item_has_no_area_whatever_its_label_is(design):
+    result = ba.assess(ba.Pool(scores=[0.4]), ba.Metric(BOTH), design=design).result()
+    assert "roc_auc 0.000 (exact: no label that is missing can change it)." in result.summary()
+    assert result.interval.tolist() == [[0, 0], [0, 1]]
