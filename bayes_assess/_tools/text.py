@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 MAX_WIDTH = 120  # characters; a wider table leaves out columns in its middle
+_TRIES = 3  # of cutting names so that none looks like another
 MAX_CELL = 40  # characters; a longer cell is cut
 _ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSEEN, _UNSEEN_OR_END = re.compile(f"[{_ODD}]"), re.compile(f"[{_ODD}\\n]")
@@ -176,27 +177,60 @@ def has_words(texts: Sequence[str]) -> bool:
 
 
 def shortened(texts: Sequence[str], most: int) -> list[str]:
-    """Cut texts that are wider than `most` columns at their ends, or in the middle where they would look alike then.
+    """Cut texts that are wider than `most` columns at their ends, or where they would look alike then, in the middle.
+
+    Those that end alike, too, keep the place at which they differ.
 
     Examples
     --------
     >>> shortened(["northern hospital, ward 1", "northern hospital, ward 2", "southern hospital"], 14)
     ['north...ward 1', 'north...ward 2', 'southern ho...']
+    >>> shortened(["northern hospital, ward 1, inpatients", "northern hospital, ward 2, inpatients"], 20)
+    ['nort...d 1, inpat...', 'nort...d 2, inpat...']
     """
     short = {text: text if text_width(text) <= most else f"{_head(text, most - 3)}..." for text in texts}
-    seen = Counter(short.values())
-    head = (most - 3) // 2
-    for text, cut in short.items():
-        if seen[cut] > 1 and cut != text:
-            tail = _head(text[::-1], most - 3 - head)[::-1]
-            short[text] = f"{_head(text, head)}...{tail}"
+    for alike in _alike(short):
+        head = (most - 3) // 2
+        short.update({text: f"{_head(text, head)}...{_tail(text, most - 3 - head)}" for text in alike})
+    for _ in range(_TRIES):  # some of those that part at one place may part from each other at another
+        for alike in _alike(short):
+            short.update(_cut_around_difference(alike, most))
     return [short[text] for text in texts]
+
+
+def _alike(short: Mapping[str, str]) -> list[list[str]]:
+    """Collect the texts that look alike once they are cut."""
+    found = defaultdict(list)
+    for text, cut in short.items():
+        found[cut].append(text)
+    alike = ([text for text in texts if text != cut] for cut, texts in found.items() if len(texts) > 1)
+    return [texts for texts in alike if texts]
+
+
+def _cut_around_difference(texts: Sequence[str], most: int) -> dict[str, str]:
+    """Cut texts before and after the first place at which two of them differ."""
+    first, last = min(texts), max(texts)  # which part first
+    common = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    head = max((most - 6) // 3, 1)
+    start = max(common - head // 2, 0)
+    cut = {}
+    for text in texts:
+        rest = text[start:]
+        before = f"{_head(text, head)}..."
+        room = most - text_width(before)
+        cut[text] = before + (rest if text_width(rest) <= room else f"{_head(rest, max(room - 3, 0))}...")
+    return cut
 
 
 def _head(text: str, most: int) -> str:
     """Return as many letters as fit."""
     end = next((n for n in range(len(text) + 1) if text_width(text[:n]) > most), len(text) + 1)
     return text[: end - 1]
+
+
+def _tail(text: str, most: int) -> str:
+    """Return as many of the last letters as fit."""
+    return _head(text[::-1], most)[::-1]
 
 
 def padded(text: str, width: int, right: bool) -> str:

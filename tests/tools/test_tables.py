@@ -13,6 +13,7 @@ import pytest
 
 from bayes_assess._tools.files import is_writing
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import shortened, text_width
 from bayes_assess.errors import OutputError, UnknownColumnError
 
 
@@ -353,3 +354,16 @@ def test_importing_tables_imports_nothing_heavy():
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def test_names_that_begin_and_end_alike_keep_the_place_at_which_they_differ():
+    wards = ("first", "second", "third")
+    names = [f"the northern hospital of the county, {ward} ward, inpatients alone" for ward in wards]
+    cut = shortened(names, 40)
+    assert len(set(cut)) == 3
+    assert max(map(text_width, cut)) <= 40
+    for name, ward in zip(cut, wards, strict=True):
+        assert ward in name
+    # the first two part from the third, and later from each other
+    two_places = [f"{'a' * 30}{x}{'b' * 30}{y}{'c' * 40}" for x, y in ("11", "12", "21")]
+    assert len(set(shortened(two_places, 20))) == 3
