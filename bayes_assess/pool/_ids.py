@@ -20,14 +20,18 @@ from bayes_assess._tools.arrays import (
     values_of,
     whole,
 )
+from bayes_assess._tools.dates import iso_text, zoned_text
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError, UnknownIdError
 
 
 def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
-    """Return ids as an integer or text array, or None where they are just 0..M-1; see `Pool`."""
-    array = values_of(ids)
+    """Return ids as an integer or text array, or None where they are just 0..M-1; see `Pool`.
+
+    Dates and times become texts.
+    """
+    array = id_values(ids)
     if array.ndim != 1 or len(array) != n_items:
         raise PoolError(f"Ids have shape {array.shape}, but the pool has {n_items:,} items: pass one id per item.")
     row = first_missing(array)
@@ -35,12 +39,12 @@ def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
         raise PoolError(
             f"The id in row {row_no(row)} is missing ({show(array[row])}); give every item an id, or pass no ids."
         )
-    if array.dtype.kind == "f":
-        array = whole(array)
+    array = whole(array) if array.dtype.kind == "f" else iso_text(array)
     if array.dtype.kind not in "iuU":
         row = _first_odd(array)
         raise PoolError(
-            f"Ids must be integers or text, but row {row_no(row)} has {show(array[row])}; convert them to text."
+            f"Ids must be integers, text, dates or times, but row {row_no(row)} has {show(array[row])}; convert them "
+            "to text."
         )
     row = first_beyond(array)
     if row is not None:
@@ -164,9 +168,15 @@ class IdIndex:
         return found
 
 
+def id_values(ids: ArrayLike) -> np.ndarray:
+    """Return `values_of` ids, but times of a time zone as texts that keep it."""
+    zoned = zoned_text(ids)
+    return values_of(ids) if zoned is None else zoned
+
+
 def id_array(ids: ArrayLike) -> np.ndarray:
     """Return ids as an array (n,), or raise UnknownIdError if they have more dimensions."""
-    array = np.atleast_1d(values_of(ids))
+    array = np.atleast_1d(id_values(ids))
     if array.ndim != 1:
         raise UnknownIdError(f"Ids must be one-dimensional, but have shape {array.shape}.")
     return array
@@ -242,6 +252,7 @@ def _as_integers(array: np.ndarray) -> np.ndarray | None:
 
 
 def _as_text(array: np.ndarray, index: IdIndex | None) -> np.ndarray | None:
+    array = iso_text(array)
     if array.dtype.kind == "U":
         return array
     integers = _as_integers(array)

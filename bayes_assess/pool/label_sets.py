@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.arrays import values_of
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess.errors import LabelError, PoolError
+from bayes_assess.pool._ids import id_values
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR, LabelRows, UnreadableRow, read_rows
 from bayes_assess.pool.labels import LabelSpace, needed_of_every_item, where
 
@@ -174,7 +175,7 @@ class MultiLabelSpace(LabelSpace):
         >>> ids.tolist(), labels.tolist()
         ([7, 9], [[False, True], [False, False]])
         """
-        ids = np.atleast_1d(values_of(ids))
+        ids = np.atleast_1d(id_values(ids))
         rows = self._read(labels, ids)
         return ids[rows.known], rows.indicators[rows.known]
 

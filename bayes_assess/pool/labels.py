@@ -22,6 +22,7 @@ from bayes_assess._tools.arrays import (
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._classes import codes_of
+from bayes_assess.pool._ids import id_values
 
 _ROWS_SHOWN = 5
 _CLASSES_SHOWN = 8
@@ -164,7 +165,7 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         (array([7]), array(['cat'], dtype='<U3'))
         """
         given = labels if isinstance(labels, list | tuple) else None  # an array has NaN for None
-        ids, labels = np.atleast_1d(values_of(ids)), np.atleast_1d(values_of(labels))
+        ids, labels = np.atleast_1d(id_values(ids)), np.atleast_1d(values_of(labels))
         for what, given_values in (("ids", ids), ("labels", labels)):
             if given_values.ndim != 1:
                 raise LabelError(f"Pass {what} as a flat list; found an array of shape {given_values.shape}.")

@@ -12,6 +12,7 @@ import numpy as np
 from bayes_assess._tools.arrays import frame_of, to_numpy
 from bayes_assess._tools.arrow_text import dictionary_of, is_double, is_text, numbers_of, text_of
 from bayes_assess._tools.coded import CodedColumn
+from bayes_assess._tools.dates import zoned_text
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
 from bayes_assess._tools.shapes import ArrayLike, Frame
@@ -264,7 +265,9 @@ def _arrays(frame: Any, columns: Columns) -> dict[str, Any]:
         check_fits(int(frame.select(nw.len()).collect().item()), "The table")
         frame = frame.collect()
     shown = set(columns.texts) - {columns.id}  # of any length
-    return {name: _array(frame[name], name not in shown, name in named) for name in columns.all}
+    arrays = {name: _array(frame[name], name not in shown, name in named) for name in columns.all}
+    zoned = None if columns.id is None else zoned_text(frame[columns.id])
+    return arrays if zoned is None else {**arrays, columns.id: zoned}
 
 
 def _array(column: nw.Series, short: bool, named: bool) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from datetime import date, time
 from typing import Any
 
 import numpy as np
@@ -305,6 +306,8 @@ def _options(made: object) -> dict[str, object]:
 
 def _plain(name: str, value: Any) -> object:
     """Turn an option into numbers, texts, lists and dictionaries."""
+    if isinstance(value, np.datetime64 | date | time):  # by their texts groups are found, too
+        return str(value)
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):

@@ -1,4 +1,5 @@
 import warnings
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -499,3 +500,44 @@ def test_decimal_numbers_of_databases_are_numbers(tmp_path):
         assert pool.groups["site"].tolist() == [Decimal("1.50"), Decimal("1.50"), Decimal("2.00")]
     with pytest.raises(ba.PoolError, match="The score in row 1 is NaN"):
         ba.Pool(scores=[Decimal("0.5"), None])
+
+
+@pytest.mark.parametrize(
+    ("column", "first"),
+    [
+        ("day", "2024-01-01"),
+        ("at", "2024-01-01T12:30:00"),
+        ("exactly", "2024-01-01T12:30:00.000000001"),
+        ("there", "2024-01-01T13:30:00+01:00"),
+        ("clock", "12:30:00"),
+    ],
+)
+def test_dates_and_times_are_ids_by_their_text(column, first, tmp_path):
+    times = [datetime(2024, 1, 1, 12, 30) + timedelta(hours=i, days=i, seconds=i / 2) for i in range(4)]
+    fine = np.array(times, "M8[ns]") + np.array([1, 0, 0, 0], "m8[ns]")
+    table = pa.table(
+        {
+            "day": [one.date() for one in times],
+            "at": times,
+            "exactly": pa.array(fine),
+            "there": pa.array(times, pa.timestamp("us", tz="Europe/Berlin")),
+            "clock": [one.time() for one in times],
+            "prediction": [0, 1, 0, 1],
+        }
+    )
+    parquet.write_table(table, tmp_path / "pool.parquet")
+    frames = table, table.to_pandas(), pl.from_arrow(table)
+    for source in (tmp_path / "pool.parquet", *frames):
+        pool = ba.read_pool(source, id=column)
+        assert pool.ids[0] == first
+        assert len(set(pool.ids.tolist())) == 4
+        for frame in frames:  # in some of the rows, too, and of any kind
+            assert pool.positions(frame[column][1:3]).tolist() == [1, 2]
+        a = ba.assess(pool, ba.GroupAccuracy())
+        a.tell(table[column][:2], [0, 1])
+        assert a.labels_used == 2
+    missing = pd.DataFrame({"id": [*table.to_pandas()[column][:3], None], "prediction": [0, 1, 0, 1]})
+    with pytest.raises(ba.PoolError, match="The id in row 3 is missing"):
+        ba.read_pool(missing)
+    with pytest.raises(ba.PoolError, match="integers, text, dates or times, but row 0 has"):
+        ba.Pool(predictions=[0, 1], ids=[timedelta(1), timedelta(2)])

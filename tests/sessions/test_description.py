@@ -193,3 +193,14 @@ def test_entries_that_contradict_others_are_refused(tmp_path, kind, payload, sai
     a.journal.append(kind, payload)
     with pytest.raises(ba.JournalError, match=said):
         ba.resume(path, POOL)
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "M8[ns]", object])
+def test_groups_that_are_dates_come_back(kind, tmp_path):
+    """A journal once held "a value of every item" in the place of a date, and could not be resumed."""
+    days = np.array(["2024-05-01", "2024-06-01"] * 4, "M8[D]").astype(kind)
+    pool = ba.Pool(predictions=[0, 0, 1, 1] * 2, groups={"day": days})
+    a = ba.assess(pool, ba.Compare(days[0], days[1], by="day"), journal=tmp_path / "run.db")
+    a.tell(range(8), [0, 1] * 4)
+    again = ba.resume(tmp_path / "run.db", pool)
+    assert again.result().estimate == a.result().estimate
