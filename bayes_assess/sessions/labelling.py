@@ -86,6 +86,7 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         Parameters
         ----------
         ids : (n,) item ids
+            The queries themselves stand for their ids.
         labels : (n,) class names
             None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending. An
             item that was set aside counts as labelled without having been asked for.

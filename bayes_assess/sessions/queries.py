@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from bayes_assess.sessions.exchange.tasks import Answers, Tasks
 from bayes_assess.sessions.exchange.tools import write_tasks
 from bayes_assess.sessions.exchange.workbook import write_workbook
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 
 class LabelSheet(ABC):
     """Items with what annotators need to see of them, and the sheets that they fill in."""
@@ -31,6 +35,10 @@ class LabelSheet(ABC):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """Return the ids, so that queries stand for them wherever ids are taken: ``tell(queries, labels)``."""
+        return np.array(self.ids, dtype=dtype) if copy is not False else np.asarray(self.ids, dtype=dtype)
 
     @abstractmethod
     def table(self) -> Table:

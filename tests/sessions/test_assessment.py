@@ -302,3 +302,23 @@ def test_arguments_in_another_order_are_refused(call, error, message):
 def test_a_seed_must_be_a_whole_number():
     with pytest.raises(ba.BayesAssessError, match="seed"):
         ba.assess(POOL, ba.GroupAccuracy(), seed=-1)
+
+
+@pytest.mark.parametrize(
+    ("pool", "question", "label"),
+    [
+        (ba.Pool(predictions=[0, 1] * 5, ids=[f"item {i}" for i in range(10)]), ba.GroupAccuracy(), 1),
+        (ba.Pool(predictions=["a", "b"], classes=["a", "b"], multilabel=True), ba.Metric("hamming_loss"), "a;b"),
+        (ba.Pool(predictions=[1.0, 2.0], bounds=(0, 5)), ba.Mean(), 3),
+        (ba.RankedList(20), ba.PrecisionCurve(), 1),
+    ],
+)
+def test_queries_stand_for_their_ids(pool, question, label):
+    """They were taken for a single id."""
+    a = ba.assess(pool, question)
+    queries = a.ask(2)
+    a.tell(queries, [label] * 2)
+    assert (a.labels_used, len(a.pending)) == (2, 0)
+    assert np.asarray(queries).tolist() == queries.ids.tolist()
+    with pytest.raises(ba.LabelError, match=r"found 2 ids and .*3 "):
+        a.tell(queries, [label] * 3)
