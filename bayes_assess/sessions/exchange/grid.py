@@ -14,6 +14,9 @@ from bayes_assess.sessions.exchange.workbook import SUFFIX, read_workbook
 
 _TOO_LONG = "there are more fields than columns; put quotes around texts that contain the delimiter"
 
+_ROWS_OF_TITLES = 10  # among which a header is looked for, to say where it is
+_QUOTES = " \"'"
+
 
 class Grid(NamedTuple):
     """The columns that were asked for.
@@ -80,6 +83,8 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     if not tables:
         raise LabelError(f"{path} is empty; it needs the columns {' and '.join(map(repr, wanted))}.")
     table = max(tables, key=lambda table: (_n_found(table.header, wanted), len(table.header)))
+    if _n_found(table.header, wanted) < len(wanted):
+        raise LabelError(f"{path} has no {_missing(table.header, wanted)}{_if_header_is_below(table, wanted)}")
     places, width = [_place(table.header, name, path) for name in wanted], len(table.header)
     places += [_place(table.header, name, path) if _n_found(table.header, [name]) else width for name in optional]
     if table.error is not None:
@@ -142,12 +147,25 @@ def _n_found(header: list[str], wanted: Sequence[str]) -> int:
     return sum(name.strip().casefold() in names for name in wanted)
 
 
+def _missing(header: list[str], wanted: Sequence[str]) -> str:
+    """Name the first column that is missing, and those there are."""
+    name = next(name for name in wanted if not _n_found(header, [name]))
+    return f"column {name!r}; its columns are {listing(header, 30)}."
+
+
+def _if_header_is_below(table: _Table, wanted: Sequence[str]) -> str:
+    """Say which of the next rows has the names of the columns, as below a title."""
+    for number, row in enumerate(table.rows[1 : 1 + _ROWS_OF_TITLES], start=table.number + 2):
+        cells = ",".join(row)  # which the title may have let be cut at another delimiter
+        if any(_n_found([cell.strip(_QUOTES) for cell in cells.split(by)], wanted) == len(wanted) for by in ",;\t"):
+            return f" Row {number} looks like the header: delete the {'row' if number == 2 else 'rows'} above it."
+    return ""
+
+
 def _place(header: list[str], name: str, path: Path) -> int:
-    """Return where a column is: that of the very name, else the one that differs in case alone."""
-    for alike in (str, str.casefold):
-        places = [i for i, found in enumerate(header) if alike(found) == alike(name.strip())]
-        if len(places) > 1:
-            raise LabelError(f"{path} has {len(places)} columns {name!r}; leave one.")
-        if places:
-            return places[0]
-    raise LabelError(f"{path} has no column {name!r}; its columns are {listing(header, 30)}.")
+    """Return where a column is that is there: that of the very name, else the one that differs in case alone."""
+    alike = ([i for i, one in enumerate(header) if as_is(one) == as_is(name.strip())] for as_is in (str, str.casefold))
+    places = next(filter(None, alike))
+    if len(places) > 1:
+        raise LabelError(f"{path} has {len(places)} columns {name!r}; leave one.")
+    return places[0]

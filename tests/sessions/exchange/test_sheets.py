@@ -398,3 +398,24 @@ def test_a_broken_workbook_is_refused(folder):
     (folder / "old.xls").write_bytes(b"")
     with pytest.raises(ba.LabelError, match=r"save it as \.xlsx or as CSV"):
         ba.read_labels(folder / "old.xls")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Labels of March,\nid,label\n1,0\n",
+            "'Labels of March', ''. Row 2 looks like the header: delete the row above",
+        ),
+        (
+            "Labels of March\n\nID;Label\n1;0\n",
+            "'Labels of March'. Row 3 looks like the header: delete the rows above it.",
+        ),
+        ("Labels of March\nid,verdict\n1,0\n", "its columns are 'Labels of March'.$"),
+    ],
+)
+def test_a_title_above_the_header_is_pointed_at(text, said, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(text)
+    with pytest.raises(ba.LabelError, match=said):
+        read_sheet(path, ba.Pool(predictions=[0, 1]))
