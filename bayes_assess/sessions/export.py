@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.arrays import objects
+from bayes_assess._tools.arrays import objects, show
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
@@ -74,6 +74,10 @@ class Exporting(Campaign):
         >>> a.export()["weight"].sum() in (10, 6, 4)
         True
         """
+        if to is None and connection is not None:
+            raise OutputError("Name the table that is to be made in DuckDB: export('labels', connection=...).")
+        if to is not None and not isinstance(to, str | PathLike):
+            raise OutputError(f"Labels are exported to a path, or the name of a table; found {show(to)}.")
         table = self._take_turn(lambda: _labels_of(self))
         if to is not None:
             write_labels(table, to, connection)
@@ -178,7 +182,7 @@ def write_labels(table: Table, to: str | PathLike[str], connection: duckdb.DuckD
             raise OutputError(f"DuckDB cannot make the table {str(to)!r}: {said}.") from error
         return
     path = Path(to)
-    check_writable(path)
+    check_writable(path, or_table=", or with connection= to a table of DuckDB")
     if path.suffix.lower() == ".csv":
         table.to_csv(path)
         return
@@ -196,11 +200,9 @@ def _arrow(table: Table) -> pyarrow.Table:
     return found.set_column(found.column_names.index("time"), "time", found["time"].cast(pa.string()))
 
 
-def check_writable(path: Path) -> None:
-    """Raise OutputError unless labels can be written in the format of this name."""
+def check_writable(path: Path, or_table: str = "") -> None:
+    """Raise OutputError unless labels can be written in the format of this name; in Python there are tables, too."""
     if path.suffix.lower() not in (".csv", ".parquet", ".pq"):
-        raise OutputError(
-            f"Labels are exported to .parquet or .csv, or with connection= to a table of DuckDB; found {str(path)!r}."
-        )
+        raise OutputError(f"Labels are exported to .parquet or .csv{or_table}; found {str(path)!r}.")
     if path.suffix.lower() != ".csv" and find_spec("pyarrow") is None:
         raise OutputError('Writing Parquet needs pyarrow: pip install "bayes-assess[parquet]".')

@@ -156,7 +156,7 @@ def test_labels_are_exported_with_weights(tmp_path, kind):
     assert labels.columns == ["id", "cell", "group", "label", "weight", "round", "time"]
     assert labels["weight"].sum() == pytest.approx(M)
     assert "exists already" in refused("export", run, "-o", tmp_path / "labels.parquet")
-    assert "to .parquet or .csv" in refused("export", run, "-o", tmp_path / "labels.txt")
+    assert "to .parquet or .csv; found" in refused("export", run, "-o", tmp_path / "labels.txt")
 
 
 @kinds

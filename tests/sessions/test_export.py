@@ -181,5 +181,15 @@ def test_a_session_without_labels_exports_none(tmp_path):
 
 def test_pairs_and_ranks_have_no_weights_and_say_so():
     a = ba.assess(ba.RankedList(1_000), ba.PrecisionCurve())
-    with pytest.raises(ba.DesignError, match="take `labelled`"):
+    with pytest.raises(ba.DesignError, match="`labelled` of the session has ids and labels"):
         a.export("labels.parquet")
+
+
+def test_where_labels_cannot_go_is_refused():
+    a = ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy())
+    with pytest.raises(ba.OutputError, match="to a path, or the name of a table; found 3"):
+        a.export(3)  # type: ignore[arg-type]
+    with pytest.raises(ba.OutputError, match=r"or with connection= to a table of DuckDB; found 'labels\.json'"):
+        a.export("labels.json")
+    with pytest.raises(ba.OutputError, match="Name the table"):  # and not nothing
+        a.export(connection=duckdb.connect())

@@ -70,8 +70,8 @@ class OneAnnotator(NoDisagreements[PoolT_co, QuestionT_co, DesignT_co, BookT_co]
     ) -> NoReturn:
         """Refuse: labels of pairs and of ranks have no weights of their own."""
         raise DesignError(
-            "Labels of pairs and of ranked lists do not stand for items of the pool one by one: take `labelled`, which "
-            "has ids and labels, or ask measures or groups of a pool, whose labels have weights."
+            "Labels of pairs and of ranked lists do not stand for items of the pool one by one, and have no weights: "
+            "in Python `labelled` of the session has ids and labels; or ask measures or groups of a pool."
         )
 
     def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: ArrayLike) -> NoReturn:
