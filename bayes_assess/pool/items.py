@@ -38,6 +38,7 @@ class Items:
     multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
     numeric: bool = False  # whether labels are numbers that are not rounded
     exact: Any = None  # of pools of numbers: the same items, whose labels are not rounded
+    rounded_to: float | None = None  # of pools of numbers: the step, where numbers lie between steps
     scores: np.ndarray | None
     margins: np.ndarray | None = None
     predictions: np.ndarray

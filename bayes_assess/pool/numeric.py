@@ -17,6 +17,7 @@ from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.pool import Pool
 
 _STEPS = 50  # at most, where the step is ours to choose
+_ROUNDING = 1e-6  # of numbers that are those of steps
 _MOST_STEPS = 100  # that beliefs can hold
 
 
@@ -92,7 +93,10 @@ class NumericPool(Pool):
             groups=exact._groups,
             show=exact._show,
         )
-        self._fill(bounds=exact.bounds, step=(highest - lowest) / (len(names) - 1), exact=exact)
+        width = (highest - lowest) / (len(names) - 1)
+        steps = (exact.numbers - lowest) / width
+        between = bool((np.abs(steps - np.round(steps)) > _ROUNDING).any())
+        self._fill(bounds=exact.bounds, step=width, exact=exact, rounded_to=width if between else None)
 
     @cached_property
     def label_space(self) -> NumericLabels:

@@ -98,13 +98,14 @@ class Mean(LabelMean[BelievedT_co, WeighedT_co]):
         subject, ranked = super()._subject(pool)
         return (subject if subject.decides else replace(subject, values=self.values_of(pool))), ranked
 
-    def result_fields(self, pool: Pool) -> dict[str, np.ndarray]:
+    def result_fields(self, pool: Pool) -> dict[str, object]:
         """Count the items of the pool or of every group, and add up their predicted values.
 
         Returns
         -------
         dict
-            ``"items"`` integers (G,), ``"judged"`` (G,), ``"values"`` (C,) and ``"group"`` integers (M,).
+            ``"items"`` integers (G,), ``"judged"`` (G,), ``"values"`` (C,) and ``"group"`` integers (M,); and
+            ``"step"``, to which predictions that are numbers were rounded, None where they were not.
 
         Examples
         --------
@@ -117,7 +118,8 @@ class Mean(LabelMean[BelievedT_co, WeighedT_co]):
         group, values = self.group_of_items(pool), self.values_of(pool)
         times, n = pool.multiplicity, int(group.max()) + 1
         judged = add_up(group, values[pool.predictions], n, times)
-        return {"items": count(group, n, times), "judged": judged, "values": values, "group": group}
+        found = {"items": count(group, n, times), "judged": judged, "values": values, "group": group}
+        return {**found, "step": pool.rounded_to}
 
     def __repr__(self) -> str:
         shown = f"values={self.values!r}, by={self.by!r}, judges={self.judges!r}"

@@ -295,3 +295,15 @@ def test_values_are_the_numbers_that_the_classes_present_stand_for(names):
     assert pool.classes.tolist() == names
     assert ba.Mean().values_of(pool).tolist() == [1, 2, 3, 4, 5]
     assert pool.label_space.choices == tuple(names)
+
+
+def test_means_of_numbers_that_are_rounded_say_so():
+    """Else "exact" would promise more than there is: the mean of all labels here is 71.3125."""
+    numbers = [61.5, 80, 47, 92]
+    a = ba.assess(ba.Pool(predictions=numbers, bounds=(0, 100)), ba.Mean())
+    a.tell(range(4), [55, 71.25, 70, 89])
+    said = "Predictions and labels are rounded to steps of 2, which moves means by 1 at most, and usually by far less."
+    assert said in a.result().summary()
+    whole = ba.Pool(predictions=np.round(numbers), bounds=(0, 100), step=1)
+    for pool in (whole, ba.Pool(predictions=[1, 2, 3])):
+        assert "rounded" not in ba.assess(pool, ba.Mean()).result().summary()

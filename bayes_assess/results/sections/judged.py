@@ -118,12 +118,22 @@ class JudgedMeans(Judged):
         Number of every class.
     group : (M,) integers
         Group of every item.
+    step : float, optional
+        What numbers were rounded to.
     """
 
     values: Float[np.ndarray, " C"]
     group: Int[np.ndarray, " M"]
+    step: float | None = None
 
     judge_mean = Judged.judge
+
+    def lines(self) -> list[str]:
+        """Say what the predictions alone say, what labels save, and what all numbers have been rounded to."""
+        if self.step is None:
+            return super().lines()
+        by = f"which moves means by {self.step / 2:g} at most, and usually by far less"
+        return [*super().lines(), f"Predictions and labels are rounded to steps of {self.step:g}, {by}."]
 
     @property
     def random_labels(self) -> Int[np.ndarray, " G"]:
