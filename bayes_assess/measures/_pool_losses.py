@@ -214,6 +214,11 @@ def _each(given: object) -> list[Measure | PRCurve]:
 
 
 def _needed(code: int | None, name: str, pool: Pool) -> int:
+    if code is None and pool.exact is not None:
+        raise QuestionError(
+            f"Measure {name!r} is of two classes, and labels of this pool are numbers: ask for their mean, Mean(), or "
+            "how far off predictions are, Metric('mae')."
+        )
     if code is None:
         raise QuestionError(
             f"Measure {name!r} is of two classes, and the pool has {pool.n_classes} ({listing(pool.classes)}): name "
@@ -224,6 +229,12 @@ def _needed(code: int | None, name: str, pool: Pool) -> int:
 
 def _check_fit(measures: Sequence[Measure], pool: Pool, code: int | None, systems: Sequence[str]) -> None:
     for one in measures:
+        if one.real and pool.exact is not None:
+            raise QuestionError(
+                f"Measure {one.name!r} is of labels that are real numbers: it is asked for alone or with others of "
+                f"these, Metric({one.name!r}, by=...), and of the pool's own predictions; systems are not compared by "
+                "it, nor groups."
+            )
         if one.real:
             raise QuestionError(
                 f"Measure {one.name!r} is of labels that are real numbers, which have no table over classes; say that "

@@ -61,7 +61,7 @@ class NumericMetric(Metric):
     """
 
     made_by: ClassVar[str] = "Metric"
-    titled: ClassVar[str] = "{name}"
+    titled: ClassVar[str] = "{measures}{by}"
     numeric: ClassVar[bool] = True
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"

@@ -84,6 +84,10 @@ class Rate(LabelMean[BelievedT_co, WeighedT_co]):
                 f"The pool has one class, {show(pool.classes[0])}, so that there is nothing to label: declare all "
                 "classes that labels can be."
             )
+        if code is None and pool.exact is not None:
+            raise QuestionError(
+                "A rate counts labels of one class, and those of this pool are numbers: ask for Mean()."
+            )
         if code is None:
             raise QuestionError(
                 f"Which label is counted is not said, and the pool has {pool.n_classes} classes "

@@ -19,7 +19,7 @@ LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)(\.|; .*\.)$"
 CONTRADICTING = "Random items contradict"  # the beginning of a warning
 KNOWN = "exact: no label that is missing can change it"
 SAID = 3  # measures, up to which one sentence names each
-_SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
+_SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC", "mae": "MAE", "mse": "MSE", "rmse": "RMSE", "r2": "R2"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9
 _GUARANTEES = {
@@ -68,7 +68,7 @@ def measure_in_words(name: str) -> str:
     """
     head, *rest = name.split(" ", 1)
     plain = head.removesuffix("_score")
-    if plain in MEASURES or plain in MULTILABEL_MEASURES:
+    if plain in MEASURES or plain in MULTILABEL_MEASURES or plain in _SHORT:
         words = plain.split("_")
         words = [words[-1], *words[:-1]] if words[-1] in _AVERAGES and len(words) > 1 else words
         head = " ".join(_SHORT.get(word, word) for word in words)

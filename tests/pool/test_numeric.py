@@ -130,3 +130,26 @@ def test_annotators_write_numbers_and_choose_none(tmp_path):
     a.tell(queries.ids, [3, 4], annotator="A1")
     a.tell(queries.ids, [3.04, 6], annotator="A2")  # rounds to 3
     assert a.disagreements().ids.tolist() == [queries.ids[1]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (ba.Compare("prediction", "new", measure="mae"), "systems are not compared by it"),
+        (ba.Best(measure="mae"), "systems are not compared by it"),
+        (ba.Metric("f1"), "labels of this pool are numbers: ask for their mean"),
+        (ba.PRCurve([0.5]), "labels of this pool are numbers: ask for their mean"),
+        (ba.Rate(), "those of this pool are numbers: ask for Mean"),
+    ],
+)
+def test_what_is_of_classes_is_refused_in_words_of_numbers(asked, said):
+    """It was not said that labels be numbers, by bounds that the pool had, or which of 51 classes were positive."""
+    pool = ba.Pool(predictions=[61.5, 80, 47, 92], bounds=(0, 100), systems={"new": [60, 81, 40, 90]})
+    with pytest.raises(ba.QuestionError, match=said):
+        ba.assess(pool, asked)
+
+
+def test_titles_of_measures_of_numbers_name_them_and_their_groups():
+    pool = ba.Pool(predictions=[61.5, 80, 47, 92], bounds=(0, 100), groups={"site": [*"abab"]})
+    result = ba.assess(pool, ba.Metric(["mae", "r2"], by="site")).result()
+    assert result.table().title == "MAE and R2 by site, 95% credible intervals"
