@@ -59,6 +59,7 @@ class Mean(LabelMean[BelievedT_co, WeighedT_co]):
     (3.0, 3.75, 0.75)
     """
 
+    asks: ClassVar[str] = "How high is the mean of the labels{of_every}?"
     titled: ClassVar[str] = "Mean of the labels{by}"
     values: Values
 

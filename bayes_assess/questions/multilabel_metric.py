@@ -89,6 +89,11 @@ class MultiLabelMetric(Metric):
         return multilabel_measure(names)
 
     @property
+    def is_of_order(self) -> bool:
+        """Say no: there are no measures of the order of scores."""
+        return False
+
+    @property
     def name(self) -> str:
         """What the question is called."""
         return f"Metric({', '.join(self.spec.outputs)})"

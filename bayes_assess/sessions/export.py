@@ -136,6 +136,8 @@ def item_weights(
     session: Campaign, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
     """Return how many items of the pool every one of these stands for, all that are labelled; see `export`."""
+    if len(items) == session.pool.n_items:
+        return np.ones(len(items))
     cells = session._items.cells_of(items)
     if session._rounds is not None and session._rounds.n_told:
         return np.asarray(session._rounds.weights(items, cells).total, np.float64)

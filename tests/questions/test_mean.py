@@ -14,6 +14,7 @@ from bayes_assess.models.curve_members import RATES, RATINGS
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.results import MeanResult
+from bayes_assess.results._in_words import question_in_words
 from bayes_assess.sessions.description import describe_question, described_question
 
 RNG = np.random.default_rng(11)
@@ -307,3 +308,7 @@ def test_means_of_numbers_that_are_rounded_say_so():
     whole = ba.Pool(predictions=np.round(numbers), bounds=(0, 100), step=1)
     for pool in (whole, ba.Pool(predictions=[1, 2, 3])):
         assert "rounded" not in ba.assess(pool, ba.Mean()).result().summary()
+
+
+def test_the_question_is_a_sentence():
+    assert question_in_words(ba.Mean(by="site")) == "How high is the mean of the labels, by site?"

@@ -193,3 +193,17 @@ def test_where_labels_cannot_go_is_refused():
         a.export("labels.json")
     with pytest.raises(ba.OutputError, match="Name the table"):  # and not nothing
         a.export(connection=duckdb.connect())
+
+
+@pytest.mark.parametrize("design", ["passive", "poisson"])
+def test_numbers_count_once_each_when_everything_is_labelled(design):
+    """Those that nobody asked for stood for no item, beside an answer that counted them."""
+    predictions, labels = RNG.uniform(0, 100, (2, 30)).round(1)
+    a = ba.assess(ba.Pool(predictions=predictions, bounds=(0, 100)), ba.Metric("mae"), design=design)
+    ids = a.ask(5).ids
+    a.tell(ids, labels[ids])
+    assert a.export()["weight"].sum() == pytest.approx(30)
+    a.tell(range(30), labels)
+    table = a.export()
+    assert table["weight"].tolist() == [1] * 30
+    assert np.abs(predictions[table["id"]] - table["label"]).mean() == pytest.approx(a.result().estimate)
