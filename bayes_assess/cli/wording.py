@@ -12,7 +12,8 @@ from bayes_assess.cli.echo import echo
 
 _TWICE = re.compile(r"(--[\w-]+) or \w+=(?:\[\.\.\.\]|\{\.\.\.\})")
 _ARGUMENT = re.compile(
-    r"(?<![\w.'\"(=-])(?P<name>[a-z_]+)=(?:\[\.\.\.\]|\{\.\.\.\}|'(?P<text>[^']*)'|(?P<number>[0-9][\w.]*\w|[0-9]))?"
+    r"(?<![\w.'\"(=-])(?P<name>[a-z_]+)="
+    r"(?:\[\.\.\.\]|\{\.\.\.\}|'(?P<text>[^']*)'|(?P<number>[0-9][\w.]*\w|[0-9])|\((?P<pair>[\w.-]+, [\w.-]+)\))?"
 )
 
 
@@ -32,12 +33,17 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
     'Such as --width 0.05; name them as --classes, with --design random.'
     >>> with_options("By --classes or classes=[...].", options)
     'By --classes.'
+    >>> with_options("By bounds=(0, 100), or bounds=(-inf, inf).", {"bounds": "--bounds"})
+    'By --bounds 0,100, or --bounds=-inf,inf.'
     """
 
     def written(found: re.Match[str]) -> str:
         flag, value = options.get(found["name"]), found["number"] if found["text"] is None else found["text"]
         if flag is None:
             return found[0]
+        if found["pair"] is not None:  # "-inf" would be taken for an option of its own after a space
+            pair = found["pair"].replace(" ", "")
+            return f"{flag}{'=' if pair.startswith('-') else ' '}{pair}"
         return flag if value in (None, "...") else f"{flag} {shlex.quote(value)}"
 
     return _ARGUMENT.sub(written, _TWICE.sub(r"\1", message))

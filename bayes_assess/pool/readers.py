@@ -267,7 +267,7 @@ def _arrays(frame: Any, columns: Columns) -> dict[str, Any]:
     shown = set(columns.texts) - {columns.id}  # of any length
     arrays = {name: _array(frame[name], name not in shown, name in named) for name in columns.all}
     zoned = None if columns.id is None else zoned_text(frame[columns.id])
-    return arrays if zoned is None else {**arrays, columns.id: zoned}
+    return arrays if zoned is None else {**arrays, str(columns.id): zoned}
 
 
 def _array(column: nw.Series, short: bool, named: bool) -> Any:

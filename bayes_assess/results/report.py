@@ -334,6 +334,8 @@ def _origin(answer: Reported, made_by: dict[str, str]) -> Section:
 def _as_typed(question: Question | str) -> str:
     """Write a question in one line as it is typed, without the types of NumPy."""
     text = question if isinstance(question, str) else " ".join(repr(question).split())
+    if not isinstance(question, str) and question.made_by:  # on some pools a question is of a class of its own
+        text = text.replace(f"{type(question).__name__}(", f"{question.made_by}(", 1)
     text = _NUMPY.sub(r"\1", text)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

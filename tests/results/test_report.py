@@ -189,3 +189,16 @@ def test_a_report_opens_with_the_answer_its_date_who_labelled_and_how_far_they_a
     alone = ba.assess(pool, ba.GroupAccuracy(), design="random", prior="uninformative")
     alone.tell(range(2), [0, 1])
     assert "from 2 labels." in as_markdown(alone.result())
+
+
+@pytest.mark.parametrize(
+    ("pool", "question"),
+    [
+        (ba.Pool(predictions=[1.0, 2.0], bounds=(0, 5)), ba.Metric("mae")),
+        (ba.Pool(predictions=["a", "b"], classes=["a", "b"], multilabel=True), ba.Metric("f1_micro")),
+    ],
+)
+def test_a_question_is_shown_as_it_was_asked(pool, question):
+    """And not by the class that it is of on such pools."""
+    asked = ba.assess(pool, question).result().to_dict()["asked"]
+    assert asked.startswith(f"Metric(measure='{question.measure}'")
