@@ -57,19 +57,22 @@ def with_group_effects(
     """
     curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)
     logit = np.log(curves) - np.log1p(-curves)
-    n_groups = int(group.max()) + 1
     labelled = np.flatnonzero(counts.sum(1))
     labelled = labelled[np.argsort(group[labelled], kind="stable")]
+    known, of_known = np.unique(group[labelled], return_inverse=True)  # groups with labels; of others only tau is
+    others = np.setdiff1d(np.arange(int(group.max()) + 1), known)
     prior = np.exp(-0.5 * (_GRID / SPREADS[:, None]) ** 2)
     prior /= prior.sum(1, keepdims=True)
-    effect = np.zeros((len(curves), n_groups))
-    step = max(1, _AT_ONCE // (len(_GRID) * max(len(labelled), n_groups)))
+    effect = np.zeros((len(curves), len(known) + len(others)))
+    step = max(1, _AT_ONCE // (len(_GRID) * max(len(labelled), 1)))
     for start in range(0, len(curves), step):
         some = slice(start, start + step)
         likelihood = _likelihood(
-            logit[some][:, labelled], nu[some][:, labelled], counts[labelled], group[labelled], n_groups
+            logit[some][:, labelled], nu[some][:, labelled], counts[labelled], of_known, len(known)
         )
-        effect[some] = _drawn(rng, likelihood, prior)
+        tau, effect[some, known] = _drawn(rng, likelihood, prior)
+        effect[some, others] = _drawn_without_labels(rng, tau, prior, len(others))
+    effect += (rng.random(effect.shape) - 0.5) * (_GRID[1] - _GRID[0])
     return np.clip(1 / (1 + np.exp(-(logit + effect[:, group]))), 1e-7, 1 - 1e-6)
 
 
@@ -94,14 +97,24 @@ def _likelihood(
 
 def _drawn(
     rng: np.random.Generator, likelihood: Float[np.ndarray, "S G U"], prior: Float[np.ndarray, "T U"]
-) -> Float[np.ndarray, "S G"]:
-    """Draw tau of every curve with all effects summed out, then every effect."""
+) -> tuple[Int[np.ndarray, " S"], Float[np.ndarray, "S G"]]:
+    """Draw which tau every curve has with all effects summed out, then the effects of groups with labels."""
     evidence = np.log(likelihood @ prior.T).sum(1)  # (S, T)
     weight = np.exp(evidence - evidence.max(1, keepdims=True))
     tau = _chosen(rng, weight)
-    return _GRID[_chosen(rng, likelihood * prior[tau][:, None])] + (rng.random(likelihood.shape[:2]) - 0.5) * (
-        _GRID[1] - _GRID[0]
-    )
+    return tau, _GRID[_chosen(rng, likelihood * prior[tau][:, None])]
+
+
+def _drawn_without_labels(
+    rng: np.random.Generator, tau: Int[np.ndarray, " S"], prior: Float[np.ndarray, "T U"], n_groups: int
+) -> Float[np.ndarray, "S G"]:
+    """Draw the effects of groups that have no labels, given tau."""
+    effect = np.empty((len(tau), n_groups))
+    for i, one in enumerate(prior):
+        upto, some = np.cumsum(one), tau == i
+        place = np.searchsorted(upto / upto[-1], rng.random((some.sum(), n_groups)), side="right")
+        effect[some] = _GRID[place]
+    return effect
 
 
 def _chosen(rng: np.random.Generator, weight: Float[np.ndarray, "*batch U"]) -> Int[np.ndarray, "*batch"]:

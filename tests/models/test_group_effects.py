@@ -72,3 +72,16 @@ def test_hardly_any_labels_leave_the_curve_in_the_middle(n):
     found = drawn(counts, [0, 1])
     assert np.isfinite(found).all()
     assert abs(np.median(found[:, 1]) - 0.6) < 4 * 1.2533 * 0.25 / np.sqrt(S) + 0.01
+
+
+def test_without_labels_effects_have_the_spreads_of_the_prior_in_all_groups_at_once():
+    found = drawn(np.zeros((50, 2), int), np.arange(50), rate=0.5)
+    square = (np.log(found) - np.log1p(-found)) ** 2
+    grid, step = np.linspace(-5, 5, 61, retstep=True)
+    prior = stats.norm.pdf(grid, 0, SPREADS[:, None])
+    variance = prior @ grid**2 / prior.sum(1) + step**2 / 12  # of an effect, given its spread
+    of_draw = square.mean(1)
+    assert abs(of_draw.mean() - variance.mean()) < 4 * of_draw.std() / np.sqrt(S)
+    product = square[:, :25].mean(1) * square[:, 25:].mean(1)  # of groups that have nothing but the spread in common
+    assert abs(product.mean() - (variance**2).mean()) < 4 * product.std() / np.sqrt(S)
+    assert (variance**2).mean() > variance.mean() ** 2 + 8 * product.std() / np.sqrt(S)  # the check has teeth
