@@ -69,7 +69,7 @@ class VarianceReduction(Design[BeliefState]):
     pads_cells: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
     believes_all: ClassVar[bool] = True
-    eager_up_to: ClassVar[int] = 1000
+    eager_up_to: ClassVar[int] = 3000
     takes_posterior: ClassVar[bool] = True
     answering: ClassVar[str] = "This session answers"
 

@@ -129,6 +129,13 @@ def test_several_outputs_add_up_relative_to_their_variances():
     np.testing.assert_allclose(reduction(rates, 20.0, influence=scaled), sum(alone), rtol=1e-4)
 
 
+def test_many_outputs_add_up_as_few_do():
+    rates, influence = draws(1.0), np.random.default_rng(5).normal(size=(3, 20)).astype(np.float32)
+    pending = np.array([1, 0, 2])
+    alone = [reduction(rates, 8.0, influence=influence[:, [j]], pending=pending) for j in range(20)]
+    np.testing.assert_allclose(reduction(rates, 8.0, influence=influence, pending=pending), sum(alone), rtol=1e-5)
+
+
 def test_an_output_without_influence_adds_nothing():
     influence = np.concatenate([INFLUENCE, 0 * INFLUENCE], axis=1)
     np.testing.assert_allclose(reduction(draws(0.7), 20.0, influence=influence), reduction(draws(0.7), 20.0), rtol=1e-6)
