@@ -307,6 +307,13 @@ class Agreements(Points):
         return added(np.stack([labels - agreements, agreements], axis=-1), counts)
 
 
+def population_draws(belief: Any, key: PRNGKey, n: int) -> Float[np.ndarray, "S *shape"]:
+    """Draw `n` joint values on the host: many of them by NumPy's generator, if the belief does; see `Points`."""
+    if engine.is_eager() and hasattr(belief, "draws") and 2 * np.size(belief.mean) >= _MANY_VALUES:
+        return belief.draws(host_generator(key), n)
+    return np.asarray(belief.sample(key, n))
+
+
 def drawn_places(
     rng: np.random.Generator, weight: Float[np.ndarray, "*batch H"], shape: tuple[int, ...] = ()
 ) -> Int[np.ndarray, "*shape"]:

@@ -27,6 +27,7 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
+from bayes_assess.models._bases import population_draws
 from bayes_assess.models.belief import (
     Belief,
     drawn_component,
@@ -143,7 +144,7 @@ class TruePositiveRate:
         """Draw rates and shares of positive items, and how many items of a pool have which outcome."""
         key_rate, key_share, key_rest = engine.random.split(key, 3)
         theta, share = (
-            np.clip(np.asarray(belief.sample(part, n)), 0.0, 1.0)
+            np.clip(population_draws(belief, part, n), 0.0, 1.0)
             for belief, part in ((self.rate, key_rate), (self.share, key_share))
         )
         counts, rng = np.asarray(counts), host_generator(key_rest)
