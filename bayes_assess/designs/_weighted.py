@@ -124,7 +124,7 @@ class WeightedDesign(Design[WeightedState]):
     weighs: ClassVar[bool] = True
     pads_cells: ClassVar[bool] = True
     answering: ClassVar[str] = "These draws answer"
-    eager_up_to: ClassVar[int] = 20_000  # where compiling pays off after about a thousand labels
+    eager_up_to: ClassVar[int] = 100_000  # where compiling pays off after some hundred labels
 
     def __post_init__(self) -> None:
         """Check the options; every class checks its own and passes on."""

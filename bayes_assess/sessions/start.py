@@ -156,9 +156,9 @@ def assess(
     engine : {"eager", "compiled"}, optional
         What runs the steps: NumPy, which answers at once, or programs compiled by JAX, which take seconds to compile
         and are several times faster after that. By default NumPy where the pool has up to 20,000 cells, with
-        ``"variance_reduction"`` up to 3,000. For a thousand labels and more the other is worth it. Both ask
-        alike up to rounding, and the journal says which it was. Designs and priors of your own classes are always
-        compiled.
+        ``"variance_reduction"`` up to 3,000, with the published designs of measures up to 100,000. For a thousand
+        labels and more the other is worth it. Both ask alike up to rounding, and the journal says which it was. Designs
+        and priors of your own classes are always compiled.
 
     Returns
     -------
