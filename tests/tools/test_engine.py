@@ -118,13 +118,15 @@ def test_steps_are_alike_on_both_engines():
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15), eager, jax.device_get(compiled))
 
 
-def test_matrices_are_told_apart_and_inverted_alike_on_both_engines():
+@pytest.mark.parametrize("size", [3, 40])
+def test_matrices_are_told_apart_and_inverted_alike_on_both_engines(size):
     rng = np.random.default_rng(0)
-    one = rng.normal(size=(6, 3, 3))
-    made = one @ np.swapaxes(one, -1, -2)  # positive definite
-    made[1] -= 20 * np.eye(3)
-    made[2] = np.diag([1.0, 0.0, 1.0])  # singular
-    made[3] = [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]  # positive diagonal, and yet indefinite
+    one = rng.normal(size=(6, size, 2 * size))
+    made = one @ np.swapaxes(one, -1, -2) / size  # positive definite
+    made[1] -= 20 * np.eye(size)
+    made[2:4] = np.eye(size)
+    made[2, 1, 1] = 0.0  # singular
+    made[3, 0, 1] = made[3, 1, 0] = 2.0  # positive diagonal, and yet indefinite
     made[4] = np.nan
     with engine.eager():
         positive, inverse = engine.is_positive_definite(made), engine.inverse(made)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import special
 
@@ -9,6 +11,7 @@ from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Scalar
 
+_SMALL = 32  # matrices, which take longer one by one than column by column
 _ROOT_HALF = 0x3F3504F3  # bits of sqrt(1/2)
 _LOG_2 = (0.693359375, -2.12194440e-4)  # in two parts, of which the first has few bits
 _LOGARITHM = (
@@ -141,8 +144,27 @@ def is_positive_definite(matrices: Array) -> Array:
     """Tell which symmetric matrices (..., D, D) have a Cholesky factor."""
     if not is_eager():
         return jnp.isfinite(jnp.linalg.cholesky(matrices)).all((-1, -2))
+    return _have_factors(matrices)
+
+
+def _have_factors(matrices: np.ndarray) -> np.ndarray:
+    """Tell which matrices (..., D, D) have a Cholesky factor; NumPy refuses all of them for one that has none."""
+    try:
+        return np.isfinite(np.linalg.cholesky(matrices)).all((-1, -2))
+    except np.linalg.LinAlgError:
+        batch, size = matrices.shape[:-2], matrices.shape[-1]
+    if size <= _SMALL:
+        return _has_positive_pivots(matrices)
+    if math.prod(batch) == 1:
+        return np.zeros(batch, bool)
+    halves = np.array_split(matrices.reshape(-1, size, size), 2)
+    return np.concatenate([_have_factors(half) for half in halves]).reshape(batch)
+
+
+def _has_positive_pivots(matrices: np.ndarray) -> np.ndarray:
+    """Tell the same, column by column of all matrices."""
     left, positive = np.array(matrices), np.ones(matrices.shape[:-2], bool)
-    for i in range(matrices.shape[-1]):  # as NumPy refuses all matrices for one that has no factor
+    for i in range(matrices.shape[-1]):
         column, pivot = left[..., i:, i], left[..., i, i]
         positive &= (pivot > 0) & np.isfinite(column).all(-1)
         left[..., i:, i:] -= column[..., :, None] * (column / pivot[..., None])[..., None, :]
