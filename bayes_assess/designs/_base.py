@@ -19,9 +19,10 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
+from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._label_models import LabelDraws
-from bayes_assess.errors import DesignError
+from bayes_assess.errors import DesignError, QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.models.belief import Belief
@@ -380,3 +381,12 @@ def reserve(state: StateT, cell: Int[Array, ""]) -> StateT:
 def many_skipped(n: int, labels: int) -> bool:
     """Whether so many items were set aside that an answer should say what they could make of it."""
     return n > _MANY_SKIPPED * labels
+
+
+def check_drawn(name: str, n: int) -> None:
+    """Raise QuestionError if the measure called `name` is about `n` items that were never to be drawn."""
+    if n:
+        raise QuestionError(
+            f"{name} needs draws of {plural(n, 'item')} that have no part in this session's measure and so were never "
+            "drawn; start a session with it, or with a list of measures that contains it."
+        )

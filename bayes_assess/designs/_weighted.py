@@ -21,8 +21,8 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.designs._base import Design, MemoryT, WeighedLabels
-from bayes_assess.errors import DesignError, QuestionError
+from bayes_assess.designs._base import Design, MemoryT, WeighedLabels, check_drawn
+from bayes_assess.errors import DesignError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import (
     Draws,
@@ -246,12 +246,7 @@ class WeightedDesign(Design[WeightedState]):
         """Return the state with another measure of the items drawn in the place of its own."""
         nonzero = np.asarray(measure.nonzero)
         missing = nonzero.any(-1) & ~np.asarray(state.draws.covered)
-        if missing.any():
-            n = int(np.asarray(measure.size)[missing].sum())
-            raise QuestionError(
-                f"{name} needs draws of {n:,} items that have no part in this session's measure and so were "
-                "never drawn; start a session with it, or with a list of measures that contains it."
-            )
+        check_drawn(name, int(np.asarray(measure.size)[missing].sum()))
         size, labelled, pending = (np.asarray(x) for x in (state.measure.size, state.counts, state.pending))
         left = size if state.endless else size - labelled.sum(-1) - pending
         return replace(state, measure=measure, remaining=np.where(nonzero.any(-1), left, 0))

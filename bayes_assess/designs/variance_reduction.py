@@ -17,7 +17,7 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
-from bayes_assess.designs._base import Design, Draw, many_skipped, reserve
+from bayes_assess.designs._base import Design, Draw, check_drawn, many_skipped, reserve
 from bayes_assess.designs._belief_state import BeliefState, Look, OtherLabels, Posterior
 from bayes_assess.designs._gains import at_stake, gains
 from bayes_assess.designs._label_models import LabelDraws
@@ -270,9 +270,14 @@ class VarianceReduction(Design[BeliefState]):
         return found
 
     def measuring(self, state: BeliefState, measure: CellMeasure, name: str) -> BeliefState:
-        """Return the state with another measure of the same event in the place of its own."""
-        matters = np.asarray(measure.nonzero).any(-1)
-        remaining = np.where(matters, np.asarray(state.unlabelled) - np.asarray(state.pending), 0)
+        """Return the state with another measure of the same event in the place of its own.
+
+        The belief would say something of items that have no part in the own measure, but no label says how they are.
+        """
+        matters, own = (np.asarray(each.nonzero).any(-1) for each in (measure, state.measure))
+        unlabelled = np.asarray(state.unlabelled)
+        check_drawn(name, int(unlabelled[matters & ~own].sum()))
+        remaining = np.where(matters, unlabelled - np.asarray(state.pending), 0)
         return replace(state, measure=measure, remaining=remaining, audit=state.audit._replace(f=state.audit.f[:0]))
 
     def posterior(self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None = None) -> Posterior:

@@ -123,8 +123,9 @@ def test_orders_of_scores_are_of_the_positive_class_whatever_the_event_of_a_sess
         np.testing.assert_allclose(r.estimate, r.question.truth(SMALL, SMALL_LABELS), atol=1e-9)
 
 
-def test_items_that_were_never_asked_for_are_not_answered_for():
-    a = session(ba.Metric("precision"), "adaptive", 30)
-    for question in (ba.Metric("recall"), ba.GroupAccuracy(), ba.Metric("roc_auc")):
+@pytest.mark.parametrize("design", ["adaptive", "variance_reduction"])
+def test_items_that_were_never_asked_for_are_not_answered_for(design):
+    a = session(ba.Metric("precision"), design, 30)
+    for question in (ba.Metric("recall"), ba.Rate(), ba.GroupAccuracy(), ba.Metric("roc_auc")):
         with pytest.raises(ba.QuestionError, match="never asks for"):
             a.result(question=question)
