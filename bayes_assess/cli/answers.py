@@ -55,8 +55,8 @@ def status(
 ) -> None:
     """Answer the question from the labels told so far.
 
-    Another question is answered from the same labels where these allow: any on groups where the run's is on groups,
-    and measures where its design is random.
+    Another question is answered from the same labels where these allow: most on groups whatever the run's is, and
+    measures where items were drawn at random, or by scores and predictions alone.
 
     With --json all of it is one object: answer, intervals, table and how many labels are used, pending and remaining.
     """

@@ -51,9 +51,13 @@ class _Commands(TyperGroup):
         raise typer.Exit(FAILED)
 
     def _flags(self, ctx: Any) -> dict[str, str]:
-        """Options of the command that was called, by the names that they have in Python."""
-        command = self.get_command(ctx, ctx.invoked_subcommand or "")
-        return {one.name: one.opts[-1] for one in getattr(command, "params", ()) if one.param_type_name == "option"}
+        """Options of the command that was called, by the names that they have in Python, and those of `start`.
+
+        What another command says of these is what to start a session with.
+        """
+        commands = [self.get_command(ctx, name) for name in ("start", ctx.invoked_subcommand or "")]
+        options = [one for command in commands for one in getattr(command, "params", ())]
+        return {one.name: one.opts[-1] for one in options if one.param_type_name == "option"}
 
 
 def _as_measure(name: str, questions: list[str]) -> str:

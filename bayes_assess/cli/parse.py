@@ -174,6 +174,8 @@ def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
     for row in rows[1:]:
         if len(row) != width:
             raise QuestionError(f"{path}: the row {row[0]!r} has {len(row)} fields, but the header has {width}.")
+    if width == len(classes) and len(names.intersection(rows[0])) == width:
+        raise QuestionError(f"{path} does not name its rows; put a column before the others with predicted classes.")
     columns = _in_order(rows[0][1:], classes, path, "column")
     lines = _in_order([row[0] for row in rows[1:]], classes, path, "row")
     costs = np.empty((len(classes), len(classes)))

@@ -79,7 +79,7 @@ def item_scores(pool: Pool, kind: str, positive: int | None, name: str) -> np.nd
     if kind == "rows" and pool.scores is not None:
         return (pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)).astype(np.float64)
     what = "a confidence" if kind == "confidence" else "scores"
-    raise QuestionError(f"Measure {name!r} needs {what}, which this pool lacks; pass scores to the pool.")
+    raise QuestionError(f"Measure {name!r} needs {what}, which this pool lacks; give it some by scores=[...].")
 
 
 def system_codes(pool: Pool, system: str) -> Int[np.ndarray, " M"]:

@@ -340,7 +340,7 @@ class RankedList:
 def positive_code(pool: Pool, positive: Hashable | None) -> int:
     """Return the code of the class by whose score a pool is ranked."""
     if pool.multilabel or (pool.scores is None and pool.margins is None):
-        what = "several labels per item" if pool.multilabel else "no scores"
+        what = "several labels per item" if pool.multilabel else "no scores; give it some by scores=[...]"
         raise QuestionError(f"A ranked list needs a score of every item; this pool has {what}.")
     if positive is None and pool.n_classes == 2:
         return 1

@@ -204,7 +204,7 @@ def _scores_of(pool: Pool, of: Hashable | ArrayLike | None) -> Float[np.ndarray,
             )
         return pool.confidence
     if pool.scores is None:
-        raise PartitionError(f"The pool has no scores of {show(of)} or any class; pass scores to the pool.")
+        raise PartitionError(f"The pool has no scores of {show(of)} or any class; give it some by scores=[...].")
     column = 1
     if of is not None:
         codes, unknown = codes_of(np.asarray([of]), pool.classes)

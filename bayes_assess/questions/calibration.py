@@ -51,8 +51,8 @@ class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
         """Collapse the pool into bins of the confidence, within groups if there are any."""
         if pool.confidence is None:
             raise QuestionError(
-                f"{type(self).__name__} compares accuracy with confidence, and this pool has none; "
-                "give the pool scores or confidence."
+                f"{self.name} holds accuracy against confidence, and this pool has none; give it one by scores=[...] "
+                "or confidence=[...]."
             )
         if self.by is None:
             everything = Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all items"]), "all items")

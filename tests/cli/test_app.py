@@ -509,12 +509,22 @@ def test_warnings_are_notes_of_one_line(tmp_path):
             ["--question", "compare", "--by", "x", "--first", "a", "--second", "b", "--pair", "y"],
             "by --measure rate or",
         ),
+        (["--question", "calibration"], "give it one by --scores or --confidence."),
+        (["--question", "metric", "--measure", "log_loss"], "give it some by --scores."),
+        (["--question", "precision-curve"], "this pool has no scores; give it some by --scores."),
     ],
 )
 def test_refusals_name_options_rather_than_arguments(tmp_path, words, said):
     pool = tmp_path / "pool.csv"
     pool.write_text("prediction,x,y\nbird,a,1\ncat,b,1\n", encoding="utf-8")
     assert said in refused("start", pool, "--out", tmp_path / "run.db", *words)
+
+
+def test_refusals_name_options_of_start_where_it_takes_another_run(run, truth):
+    ids = asked(run, 6)
+    done("tell", run, sheet(run, ids, [truth[i] for i in ids]))
+    recall = ("--question", "group-recall", "--by", "site", "--positive", "cat")
+    assert refused("status", run, *recall).endswith("start a session with it, or with --design random.")
 
 
 def test_asking_beyond_the_pool(run):

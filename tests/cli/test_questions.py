@@ -587,6 +587,7 @@ def test_simulate_refuses_as_start_does(pool_file):
         (b"", "is empty"),
         (b"x,bird,cat,dog\nbird,0,1,1\ndog,1,1,0\n", "has no row 'cat'"),
         (b"x,bird,dog\nbird,0,1\ncat,1,1\ndog,1,0\n", "has no column 'cat'"),
+        (b"bird,cat,dog\n0,1,2\n1,0,3\n1,1,0\n", "does not name its rows; put a column before the others"),
         (b"x,bird,cat,cat,dog\nbird,0,1,1,1\n", "has two columns 'cat'"),
         (b"x,bird,cat,dog\nbird,0,1,1\ncat,0,1,1\nbird,0,1,1\n", "has two rows 'bird'"),
         (b"x,bird,cat,dog,cow\nbird,0,1,1,1\n", "has a column 'cow', which is none of the classes"),

@@ -159,9 +159,16 @@ def test_bins_that_are_no_number_of_bins_are_refused(question, bins):
         question(bins)
 
 
-@pytest.mark.parametrize("question", [ba.Calibration(), ba.LeastCalibrated()])
-def test_a_pool_without_confidence_is_refused(question):
-    message = f"{question.name} compares accuracy with confidence, and this pool has none; give the pool scores"
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        (ba.Calibration(), "Calibration"),
+        (ba.LeastCalibrated(), "LeastCalibrated"),
+        (ba.Compare(0, 1, by="prediction", measure="ece"), "Compare"),
+    ],
+)
+def test_a_pool_without_confidence_is_refused(question, name):
+    message = f"^{name} holds accuracy against confidence, and this pool has none; give it one by scores="
     with pytest.raises(ba.QuestionError, match=message):
         ba.assess(ba.Pool(predictions=[0, 1]), question)
 
