@@ -70,7 +70,7 @@ class CalibrationBins:
     Parameters
     ----------
     accuracy : BetaBernoulli over (..., G, B) or (..., B)
-        Law of the accuracy theta_gb of every bin.
+        Distribution of the accuracy theta_gb of every bin.
     score : (G, B) or (B,) in [0, 1]
         Mean confidence s_gb of every bin's items, labelled or not.
     weight : (G, B) or (B,)

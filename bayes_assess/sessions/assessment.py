@@ -150,8 +150,9 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         Returns
         -------
         Result
-            Its kind follows the question: `GroupResult`, `ConfusionResult`, `CostResult`, `CalibrationResult`,
-            `CompareResult`, `PairsResult`, `MetricResult`, `RateResult` or `MeanResult`.
+            Its kind follows the question: `GroupResult`, `RecallResult`, `ConfusionResult`, `CostResult`,
+            `CalibrationResult`, `CompareResult`, `PairsResult`, `MetricResult`, `RateResult`, `MeanResult`, or the
+            `BestResult`, `CurveResult` or `RankedAnswer` of `bayes_assess.results`.
 
         Raises
         ------

@@ -124,8 +124,9 @@ def assess(
     pool : Pool or RankedList
         Predictions to be assessed; a ranked list for `PrecisionCurve`, which takes pools too.
     question : Question
-        What is asked: `GroupAccuracy`, `LeastAccurate`, `MostAccurate`, `ConfusionMatrix`, `MostCostly`,
-        `Calibration`, `LeastCalibrated`, `Compare`, `Metric`, `Rate`, `Mean`, `PRCurve` or `PrecisionCurve`.
+        What is asked: `GroupAccuracy`, `LeastAccurate`, `MostAccurate`, `GroupRecall`, `LowestRecall`,
+        `HighestRecall`, `ConfusionMatrix`, `MostCostly`, `Calibration`, `LeastCalibrated`, `Compare`, `Best`, `Metric`,
+        `Rate`, `Mean`, `PRCurve` or `PrecisionCurve`.
     design : str or Design, optional
         How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
         ``"random"``, ``"random_group"``; for measures ``"variance_reduction"`` (the
