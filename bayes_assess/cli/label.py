@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from bayes_assess._tools.progress import progress
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.options import Level, Moved, RunFile, Show, shown_columns
-from bayes_assess.errors import BudgetError, OutputError
+from bayes_assess.errors import OutputError
 
 Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; only this machine by default.")]
 Port = Annotated[
@@ -47,21 +46,18 @@ def label(
     first line printed is its address. Several people label at once at ADDRESS&name=anna. Other commands on the same run
     talk to this one. It ends by Ctrl-C; what was answered is in the run by then.
     """
-    from bayes_assess._tools.levels import checked_level
     from bayes_assess.cli import files, live
     from bayes_assess.web.acts import Acts
     from bayes_assess.web.cards import Pictures
     from bayes_assess.web.desk import Desk
     from bayes_assess.web.needs import need_server
     from bayes_assess.web.notice import read_notice
+    from bayes_assess.web.standing import check_goal
 
     need_server()
     from bayes_assess.web.server import Page, serve
 
-    if level is not None:
-        checked_level(level)
-    if width is not None and not 0 < width < math.inf:
-        raise BudgetError(f"The width that an interval is to have is a positive number; found {width:g}.")
+    check_goal(width, level)
     if read_notice(run) is not None:
         raise OutputError(f"The page of {run} is served already; use that one, or end it first.")
     pictures = Pictures.of(images)

@@ -6,16 +6,33 @@ import math
 
 import numpy as np
 
+from bayes_assess._tools.arrays import is_number, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.text import plural
-from bayes_assess.errors import BayesAssessError
+from bayes_assess.errors import BayesAssessError, BudgetError
 from bayes_assess.results import PrecisionCurveResult, Result
 from bayes_assess.sessions.planning import items_asked_of, labels_to_width
 from bayes_assess.sessions.session import AnySession
 
 _FEWEST = 10  # labels, before which nothing is foreseen
 _ALL = "All is labelled that the answer depends on."
+
+
+def check_goal(width: float | None, level: float | None) -> None:
+    """Raise QuestionError or BudgetError if these are no level of an interval and no width that it may have.
+
+    Examples
+    --------
+    >>> check_goal(-1, None)
+    Traceback (most recent call last):
+    bayes_assess.errors.BudgetError: The width that an interval is to have is a positive number; found -1.
+    """
+    if level is not None:
+        checked_level(level)
+    if width is not None and not (is_number(width) and 0 < width < math.inf):
+        raise BudgetError(f"The width that an interval is to have is a positive number; found {show(width)}.")
 
 
 def standing(session: AnySession, width: float | None = None, level: float | None = None) -> dict[str, Json]:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayes_assess._tools.arrays import show
 from bayes_assess.errors import BayesAssessError, OutputError
-from bayes_assess.sessions.session import AnySession
+from bayes_assess.sessions.session import AnySession, Session
 from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import Pictures
 from bayes_assess.web.desk import Desk
+from bayes_assess.web.standing import check_goal
 
 if TYPE_CHECKING:
     import anywidget
@@ -55,7 +57,9 @@ def label(
     Raises
     ------
     OutputError
-        If anywidget is not installed.
+        If anywidget is not installed, or `session` is none.
+    QuestionError, BudgetError
+        If the level or the width is none.
 
     Examples
     --------
@@ -70,6 +74,9 @@ def label(
         import anywidget
     except ImportError:
         raise OutputError('Labelling in a notebook needs anywidget: pip install "bayes-assess[notebooks]".') from None
+    if not isinstance(session, Session):
+        raise OutputError(f"The page asks for the items of a session, which assess(...) starts; found {show(session)}.")
+    check_goal(width, level)
     pictures = Pictures.of(images)
     if pictures.folder is not None:
         raise OutputError("A notebook shows pictures by their addresses; bayes-assess label shows those of a folder.")

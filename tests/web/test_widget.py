@@ -52,6 +52,16 @@ def test_what_cannot_be_taken_is_said_and_nothing_breaks(session, monkeypatch):
     assert not session.labels_used
 
 
+def test_what_is_no_session_and_no_goal_is_refused(session):
+    with pytest.raises(ba.OutputError, match=r"items of a session, which assess\(\.\.\.\) starts; found Pool"):
+        ba.label(ba.Pool(predictions=["cat", "dog"]))
+    with pytest.raises(ba.BudgetError, match="is a positive number; found -1"):
+        ba.label(session, width=-1)
+    with pytest.raises(ba.QuestionError, match="found 95"):
+        ba.label(session, level=95)
+    assert not session.n_pending
+
+
 def test_a_widget_has_no_folder_to_show(session, tmp_path):
     with pytest.raises(ba.OutputError, match="by their addresses"):
         ba.label(session, images=str(tmp_path))
