@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import values_of
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool._ids import id_values
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR, LabelRows, UnreadableRow, read_rows
@@ -194,7 +195,8 @@ class MultiLabelSpace(LabelSpace):
             raise LabelError(f"The labels {where(error.at, told)} {error.problem}.") from None
         if ids is not None and (ids.ndim != 1 or len(ids) != len(rows.known)):
             raise LabelError(
-                f"Tell the labels of every id; found {ids.size:,} ids and the labels of {len(rows.known):,} items."
+                f"Tell the labels of every id; found {plural(ids.size, 'id')} and the labels of "
+                f"{plural(len(rows.known), 'item')}."
             )
         return rows
 

@@ -20,6 +20,7 @@ from bayes_assess._tools.arrays import (
     whole,
 )
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool._ids import id_values
@@ -170,7 +171,9 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
             if given_values.ndim != 1:
                 raise LabelError(f"Pass {what} as a flat list; found an array of shape {given_values.shape}.")
         if len(ids) != len(labels):
-            raise LabelError(f"Tell one label per id; found {ids.size:,} ids and {labels.size:,} labels.")
+            raise LabelError(
+                f"Tell one label per id; found {plural(ids.size, 'id')} and {plural(labels.size, 'label')}."
+            )
         missing = missing_mask(labels)
         n = int(missing.sum())
         if n and any(
@@ -206,7 +209,8 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
 def needed_of_every_item(missing: Bool[np.ndarray, " n"], n_items: int) -> None:
     """Raise `LabelError` unless there are labels of all items and none is missing; the message names the rows."""
     if len(missing) != n_items:
-        raise LabelError(f"The label of every item is needed; found {len(missing):,} labels for {n_items:,} items.")
+        found = f"{plural(len(missing), 'label')} for {plural(n_items, 'item')}"
+        raise LabelError(f"The label of every item is needed; found {found}.")
     rows = np.flatnonzero(missing)
     if rows.size:
         named = ", ".join(map(str, rows[:_ROWS_SHOWN].tolist())) + ", ..." * (rows.size > _ROWS_SHOWN)

@@ -20,6 +20,9 @@ def check_question(question: object) -> None:
         return
     names = ", ".join(QUESTIONS)
     found, meant = type(question).__name__, ""
+    itself = next((name for name, kind in QUESTIONS.items() if kind is question), None)
+    if itself is not None:
+        found, meant = f"ba.{itself} itself", f" Call it, ba.{itself}(...)."
     if isinstance(question, str):
         questions = [f"ba.{name}(...)" for name in near_names(question, QUESTIONS)]
         measures = [f"ba.Metric({name!r})" for name in near_names(question, MEASURES, end="_score")]

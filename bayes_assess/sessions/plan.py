@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayes_assess.designs import Design
 from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.models.belief import GivenPrior
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, check_items
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import Question
 from bayes_assess.results.plan import Plan
@@ -54,5 +54,6 @@ def plan(
     >>> found.labels.lower <= found.labels.expected <= found.labels.upper
     True
     """
+    check_items(pool, "plan takes a Pool first")
     assessment = assess(pool, question, design=design, prior=prior, prior_strength=prior_strength, seed=seed)
     return assessment.plan(width, probability=probability, of=of, level=level, futures=futures)

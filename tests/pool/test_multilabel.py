@@ -285,7 +285,7 @@ UNREADABLE = {
     "codes": ([0, 1], "item 'a' .* are 0; pass a list of names"),
     "text beside numbers": (["ant", ["bee", 1]], r"item 'b' .* are \['bee', 1\], text beside other values"),
     "nested": (["ant", [["bee"], 0, 1]], r"item 'b' .* have \['bee'\] for class 'ant'"),
-    "length": (["ant"], "found 2 ids and the labels of 1 items"),
+    "length": (["ant"], "found 2 ids and the labels of 1 item"),
 }
 
 
@@ -304,7 +304,7 @@ def test_labels_that_cannot_be_read_are_refused_by_item(case):
 def test_messages_without_ids_name_the_position_and_undeclared_classes_the_pool():
     with pytest.raises(LabelError, match=r"labels at position 1 name 'elk'.*pass every class as classes=\[\.\.\.\]"):
         space(declared=False).codes(["ant", "elk"])
-    with pytest.raises(LabelError, match="found 1 labels for 2 items"):
+    with pytest.raises(LabelError, match="found 1 label for 2 items"):
         space().complete_codes(["ant"], 2)
 
 

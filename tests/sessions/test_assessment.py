@@ -276,6 +276,8 @@ class TestQueries:
     [
         ((np.ones(3), ba.GroupAccuracy()), ba.QuestionError, "takes a Pool first; found ndarray"),
         ((POOL, "accuracy"), ba.QuestionError, "one of GroupAccuracy, .*PrecisionCurve, Rate, Mean; found 'accuracy'"),
+        ((POOL, ba.GroupAccuracy), ba.QuestionError, r"found ba\.GroupAccuracy itself\. Call it, ba\.GroupAccuracy\("),
+        ((POOL, ba.Compare), ba.QuestionError, r"found ba\.Compare itself\. Call it, ba\.Compare\("),
     ],
 )
 def test_things_that_are_no_pool_or_question_are_refused(arguments, error, message):
@@ -292,6 +294,12 @@ def test_things_that_are_no_pool_or_question_are_refused(arguments, error, messa
         (lambda: ba.assess(POOL, ba.GroupAccuracy(), journal=5), ba.JournalError, "such as 'run.db'; found 5"),
         (lambda: ba.cells("site", POOL), ba.QuestionError, "cells takes a Pool first; found str"),
         (lambda: ba.simulate([0, 1], POOL, ba.GroupAccuracy()), ba.QuestionError, "simulate takes a Pool first"),
+        (
+            lambda: ba.plan([0, 1], ba.GroupAccuracy(), width=0.1),
+            ba.QuestionError,
+            "plan takes a Pool first; found list",
+        ),
+        (lambda: ba.read_labels(POOL, "a.csv"), ba.LabelError, "by the path of its file, .*; found Pool"),
     ],
 )
 def test_arguments_in_another_order_are_refused(call, error, message):

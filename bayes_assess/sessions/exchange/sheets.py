@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.pool import Pool
@@ -134,10 +135,16 @@ def read_labels(
     >>> ids.tolist(), labels.tolist()
     (['a'], ['cat'])
     """
-    if pool is None:
-        ids, labels, names, _ = read_texts(Path(path), id, label)
-        return (ids, labels, names) if annotators else (ids, labels)
-    sheet = read_sheet(Path(path), pool, id, label, annotator=_ANNOTATOR if annotators else None, repeated=repeated)
+    if not isinstance(path, (str, PathLike)):
+        raise LabelError(f"A sheet is named by the path of its file, such as 'to_label.csv'; found {show(path)}.")
+    path = Path(path)
+    try:
+        if pool is None:
+            ids, labels, names, _ = read_texts(path, id, label)
+            return (ids, labels, names) if annotators else (ids, labels)
+        sheet = read_sheet(path, pool, id, label, annotator=_ANNOTATOR if annotators else None, repeated=repeated)
+    except OSError as error:
+        raise LabelError(f"{path} cannot be read: {error.strerror or error}.") from None
     for note in sheet.notes:
         warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     return (sheet.ids, sheet.labels, sheet.annotators) if annotators else (sheet.ids, sheet.labels)

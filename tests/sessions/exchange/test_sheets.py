@@ -183,6 +183,13 @@ def test_every_bad_row_is_listed_as_the_file_numbers_it(folder, kinds):
     assert message.endswith(".")
 
 
+@pytest.mark.parametrize("name", ["missing.csv", "missing.xlsx", "missing.json", "."])
+def test_a_file_that_is_not_there_is_refused_in_a_sentence(folder, name):
+    for pool in (None, POOL):
+        with pytest.raises(ba.LabelError, match=r" cannot be read: .*\.$"):
+            ba.read_labels(folder / name, pool)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
