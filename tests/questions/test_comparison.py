@@ -145,6 +145,15 @@ class TestTwoSystems:
         assert result.estimate == pytest.approx(share * (first - second) / (20 + 1))
         assert result.table()["rival right"].tolist() == [0, first]
 
+    def test_verdicts_begin_with_a_capital_letter_or_a_name_as_it_was_given(self):
+        rival = POOL.systems["rival"]
+        for first, second, begins in (
+            ("prediction", "rival", "The pool's system "),
+            (POOL.classes[rival], "prediction", "The first system "),
+            ("rival", "prediction", "rival "),
+        ):
+            assert ba.assess(POOL, ba.Compare(first, second)).result().verdict.startswith(begins)
+
     def test_masses_are_those_of_dirichlet_draws(self):
         a = ba.assess(POOL, ba.Compare("rival", "prediction", rope=0.02, target="population"))
         ids = a.ask(20).ids

@@ -227,6 +227,11 @@ class SameItems(_ByOutcomes):
         """Share of items on which the systems differ."""
         return float(self.evidence.cells.weights[1])
 
+    def event(self, eta: int) -> str:
+        """Say one of the three events in words, with a capital letter unless a name of the user's comes first."""
+        said, first = super().event(eta), self.question.first
+        return said if isinstance(first, str) and said.startswith(first) else said[0].upper() + said[1:]
+
     def table(self) -> Table:
         """Tabulate labels by who was right."""
         known, names = self.evidence, ("both", *self.question.names(), "neither")
