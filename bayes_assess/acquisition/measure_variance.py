@@ -18,8 +18,6 @@ Draws of another model say all of it by themselves (`drawn_reduction`): labels a
 
 from __future__ import annotations
 
-import numpy as np
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
@@ -89,19 +87,19 @@ def expected_reduction(
 
 
 def _reductions(
-    influence: Float[np.ndarray, "K J"],
-    away: Float[np.ndarray, "S K"],
-    weight: Float[np.ndarray, " S"],
-    alike: Float[np.ndarray, " K"],
-    spread: Float[np.ndarray, " K"],
-    left: Float[np.ndarray, " K"],
-) -> tuple[Float[np.ndarray, "J K"], Float[np.ndarray, " J"]]:
+    influence: Float[Array, "K J"],
+    away: Float[Array, "S K"],
+    weight: Float[Array, " S"],
+    alike: Float[Array, " K"],
+    spread: Float[Array, " K"],
+    left: Float[Array, " K"],
+) -> tuple[Float[Array, "J K"], Float[Array, " J"]]:
     """Compute the reductions of many measures by products of matrices, on NumPy."""
     totals = away @ (influence * left[:, None])  # (S, J)
-    clipped = np.stack([_clipped(column, weight) for column in totals.T], axis=1)
+    clipped = xp.stack([_clipped(column, weight) for column in totals.T], axis=1)
     covariance = influence.T * alike + (weight[:, None] * clipped).T @ away
     inner = left * alike @ influence**2
-    return covariance**2 / np.maximum(spread, 1e-12), inner + weight @ totals**2
+    return covariance**2 / xp.maximum(spread, 1e-12), inner + weight @ totals**2
 
 
 def _of_regret(behind: Float[Array, " J"], variances: Float[Array, " J"]) -> Float[Array, " J"]:

@@ -144,13 +144,13 @@ def is_positive_definite(matrices: Array) -> Array:
     """Tell which symmetric matrices (..., D, D) have a Cholesky factor."""
     if not is_eager():
         return jnp.isfinite(jnp.linalg.cholesky(matrices)).all((-1, -2))
-    return _have_factors(matrices)
+    return _have_factors(np.asarray(matrices))
 
 
 def _have_factors(matrices: np.ndarray) -> np.ndarray:
     """Tell which matrices (..., D, D) have a Cholesky factor; NumPy refuses all of them for one that has none."""
     try:
-        return np.isfinite(np.linalg.cholesky(matrices)).all((-1, -2))
+        return np.asarray(np.isfinite(np.linalg.cholesky(matrices)).all((-1, -2)))
     except np.linalg.LinAlgError:
         batch, size = matrices.shape[:-2], matrices.shape[-1]
     if size <= _SMALL:
