@@ -23,7 +23,7 @@ from bayes_assess.measures._stacked import Part, jacobian, value
 Risk = Float[Array, " D"] | Float[np.ndarray, " D"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Measure:
     """A measure G = g(R) of the risk R = E[l(y, f)], one of `MEASURES` or one's own ([NH] Definition 1).
 
@@ -121,6 +121,18 @@ class Measure:
                 f"The loss of measure {self.name!r} takes the label and the prediction, and the score if it needs it: "
                 f"loss(y, f) or loss(y, f, s); found {_arity(self.loss)} arguments."
             )
+
+    def __repr__(self) -> str:
+        """Show the call of `measure` that makes it, of one's own measures the name."""
+        from bayes_assess.measures._registry import measure  # which makes measures of this class
+
+        name, options = self.made_by or (self.name, ())
+        try:
+            known = measure(name, **dict(options)) is self
+        except QuestionError:
+            known = False
+        given = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options)])
+        return f"measure({given})" if known else f"{type(self).__name__}(name={self.name!r}, ...)"
 
     def _checked_range(self) -> tuple[float, float]:
         try:

@@ -28,8 +28,8 @@ class Rate(LabelMean[BelievedT_co, WeighedT_co]):
     A pool may hold the verdicts of further judges, as its ``systems``: ``"variance_reduction"`` learns what each of
     them is worth beside the others. Up to four are told apart, of more only how many say yes.
 
-    With `by` the result ranks the groups: `ranking` has the probability of every one being the best, and `pairs` the
-    differences of all pairs of them.
+    With `by` the result ranks the groups: `ranking` has the probability of every one having the highest rate, which it
+    calls the best, and `pairs` the differences of all pairs of them.
 
     Parameters
     ----------

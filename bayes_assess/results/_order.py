@@ -56,6 +56,11 @@ class Order(NamedTuple):
         """Whether the lowest value is the best, as of losses."""
         return self.measure in LOSSES
 
+    @property
+    def first_in_words(self) -> str:
+        """What the first in this order is called: whether a high rate or mean is good, nobody has said."""
+        return "Highest" if self.measure in ("rate", "mean") else "Best"
+
     def variables(self) -> Variables:
         """Return the draws as a variable, by the name of the measure."""
         by = f"{self.by}_group" if self.by in ("chain", "draw", "cell") else self.by  # dimensions of their own
@@ -200,13 +205,14 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         """Name the group that is the best, or those of which one is."""
         if self.evidence.warning(""):
             return ["Ranks and pairs lean on what random items contradict."]
+        word = self._known_order.first_in_words
         best, names = self.probability_best, self.ordered_names
         order = np.lexsort((self.rank, best))[::-1]
         if self.guarantee == "exact":
             top = names[best > 0]
             many = f" and {len(top) - 3:,} more" if len(top) > 3 else ""
-            return [f"Best: {', '.join(top[:3])}{many}{' are equal' if len(top) > 1 else ''} (exact)."]
+            return [f"{word}: {', '.join(top[:3])}{many}{' are equal' if len(top) > 1 else ''} (exact)."]
         named = [f"{names[g]} with probability {best[g]:.2f}" for g in order[:3] if best[g] >= _CONTENDER]
         first, *others = named or [f"{names[order[0]]} with probability {best[order[0]]:.2f}"]
         rest = f", {' or '.join(others)}" if others else ""
-        return [f"Best of {len(names):,}: {first}{rest}."]
+        return [f"{word} of {len(names):,}: {first}{rest}."]

@@ -256,7 +256,7 @@ MEASURES = [
         ["compare", "--by", "site", "--measure", "rate", "--positive", "dog"],
         ba.Compare(by="site", measure="rate", positive="dog"),
         ["Compare by site, design passive: 40 items", "the positive class is dog."],
-        ["rate (site east) 0.", "Best of 3: ", "of 3 pairs of groups have a verdict", "first is"],
+        ["rate (site east) 0.", "Highest of 3: ", "of 3 pairs of groups have a verdict", "first is"],
     ),
     (
         "passive",

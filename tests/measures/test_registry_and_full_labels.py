@@ -26,6 +26,16 @@ def test_scikit_learns_function_names_are_known_too():
     assert measure("f1", average=None) is measure("f1_per_class")
 
 
+@pytest.mark.parametrize("made", [measure("accuracy"), measure("fbeta_macro", beta=2), measure("r2")])
+def test_a_measure_shows_the_call_that_makes_it(made):
+    assert eval(repr(made), {"measure": measure}) is made
+
+
+def test_a_measure_of_ones_own_shows_its_name():
+    own = Measure(loss=lambda y, f: (y != f)[None] * 1.0, g=lambda r: r[0], name="f1")
+    assert repr(own) == "Measure(name='f1', ...)"
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

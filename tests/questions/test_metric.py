@@ -453,3 +453,8 @@ def test_a_prior_of_no_probabilities_is_refused():
         adaptive(pool, ba.Metric("accuracy"), prior=ScorePrior(np.array([[0.5, 0.5], [1.5, -0.5]])))
     with pytest.raises(ba.PriorError, match="takes the prior 'informative' or 'uninformative'; found"):
         adaptive(pool, ba.Metric("accuracy"), prior=np.full((2, 2), 0.5))
+
+
+def test_measures_of_several_labels_are_named_before_there_is_a_pool():
+    assert ba.Metric("f1_samples").name == "Metric(f1_samples)"
+    assert ba.Metric(["hamming_loss", "f1_micro"]).name == "Metric(hamming_loss, f1_micro)"
