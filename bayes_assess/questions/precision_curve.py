@@ -91,7 +91,7 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
     budget: int | None = None
 
     unplannable: ClassVar[str] = (
-        "keeps its promise for the budget that it is started with; simulate designs on a list like it"
+        "answers with a band over all ranks, which has no one width; simulate designs on a list like it"
     )
     of_ranks: ClassVar[bool] = True
     default_design: ClassVar[str] = "adastrat"

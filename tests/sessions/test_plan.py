@@ -215,8 +215,12 @@ def test_widths_of_means_are_in_their_units():
 
 def test_curves_of_ranked_lists_are_refused():
     session = ba.assess(ba.RankedList(1000), ba.PrecisionCurve(p_min=0.5))
-    with pytest.raises(ba.QuestionError, match="PrecisionCurve cannot be planned: it keeps its promise"):
+    with pytest.raises(ba.QuestionError, match="PrecisionCurve cannot be planned: it answers with a band"):
         session.plan(width=0.1)
+    pool = ba.Pool(scores=np.linspace(0.01, 0.99, 200))
+    believed = ba.assess(pool, ba.PrecisionCurve(), design="variance_reduction")
+    with pytest.raises(ba.QuestionError, match="PrecisionCurve cannot be planned: it answers with a band"):
+        believed.plan(width=0.1)  # which has no budget
 
 
 def test_designs_without_a_belief_are_refused():
