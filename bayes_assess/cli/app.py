@@ -226,7 +226,7 @@ def simulate(
     from bayes_assess.studies.simulate import simulate as run
 
     files.check_table_and_figure(csv, plot, force, [pool, Path(labels)])
-    items, known = files.pool_and_labels(pool, reading | asked.columns, labels, label)
+    items, known = files.pool_and_labels(pool, reading | asked.columns, labels, label, asked.of_ranks)
     study = run(
         items,
         known,

@@ -283,21 +283,24 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def pool_and_labels(path: Path, options: Mapping[str, Any], labels: str, label_column: str) -> tuple[Pool, np.ndarray]:
+def pool_and_labels(
+    path: Path, options: Mapping[str, Any], labels: str, label_column: str, of_ranks: bool = False
+) -> tuple[Pool, np.ndarray]:
     """Read a pool and the label of each of its items from a file of labels or from a column of the pool's own file.
 
-    All labels are known here, so that classes that are never predicted need not be declared.
+    All labels are known here, so that classes that are never predicted need not be declared. Of a question about
+    ranks, one score may be of any scale.
     """
     if options.get("scan") or is_address(str(path)):
         raise PoolError("A simulated campaign needs the labels of all items in memory; give one file, without --scan.")
     if Path(labels).is_file():
-        pool = read_pool(path, **options)
+        pool = read_items(path, options, ranked=False, seed=0, of_ranks=of_ranks).as_pool()
         ids, told, _, _ = read_texts(Path(labels), options["id"] or "id", label_column)
         known = known_labels(pool, ids, told, labels)
     elif Path(labels).suffix.lower() in (".csv", ".tsv"):  # a name of a file rather than of a column
         raise FileNotFoundError(2, "No such file", labels)
     else:
-        pool, known = _pool_and_column(path, options, labels)
+        pool, known = _pool_and_column(path, options, labels, of_ranks)
     if not pool.classes_declared and not pool.multilabel:
         if known.dtype.kind == "O" or (pool.classes.dtype.kind == "U") != (known.dtype.kind == "U"):
             known = pool.classes[pool.label_codes(known)]  # or says that numbers are no names
@@ -311,7 +314,7 @@ def pool_and_labels(path: Path, options: Mapping[str, Any], labels: str, label_c
     return pool, known
 
 
-def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tuple[Pool, np.ndarray]:
+def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str, of_ranks: bool) -> tuple[Pool, np.ndarray]:
     """Read a pool and the column, or the array, of its labels."""
     if path.suffix.lower() == ".npz":
         pool = read_pool(path, **options)
@@ -322,6 +325,10 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
     elif labels == "prediction" and not options.get("prediction"):
         raise LabelError("The column 'prediction' holds the predictions; name the one of true labels by --labels.")
     else:
+        found = read_items(path, options, ranked=False, seed=0, of_ranks=True) if of_ranks else None
+        if isinstance(found, RankedList):  # whose items are in another order than the file's
+            pool, told = found.as_pool(), read_pool(path, id=options["id"], prediction=labels)
+            return pool, known_labels(pool, told.ids, told.classes[told.predictions].astype(str), str(path))
         pool = read_pool(path, **{**options, "groups": list(dict.fromkeys([*options["groups"], labels]))})
         known = pool.groups[labels]
         numerals = pool.classes.dtype.kind == "U" and np.strings.isdecimal(pool.classes).any()

@@ -16,9 +16,10 @@ from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.designs import Design, check_campaign, find_design
 from bayes_assess.designs.ranked import RankedDesign, find_curve_design
 from bayes_assess.designs.step import ENDLESS
-from bayes_assess.errors import BudgetError, DesignError
+from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool, check_items
+from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import Question
 from bayes_assess.questions.asked import check_question
 from bayes_assess.studies.compiled_campaigns import CompiledCampaigns
@@ -106,6 +107,11 @@ def simulate(
     """
     seed, level = checked_seed(seed), checked_level(level)
     check_items(pool, "simulate takes a Pool first, then the labels of all items")
+    if isinstance(pool, RankedList):
+        raise QuestionError(
+            "simulate takes a Pool first, then the labels of all items; found RankedList. Pass pool = ranked.as_pool() "
+            "and labels in the order of pool.ids, which is that of the ranks."
+        )
     pool.check_in_memory("A simulated campaign needs the labels of all items")
     check_question(question)
     question = question.for_pool(pool)

@@ -261,3 +261,23 @@ def test_help_and_typer_know_the_question(list_file, tmp_path, option):
     result = call("start", list_file, option, "none", "--out", tmp_path / "run.db")
     assert result.exit_code == 2
     assert option in result.stderr
+
+
+@pytest.mark.parametrize("in_column", [True, False])
+def test_designs_are_simulated_on_scores_of_any_scale(tmp_path, columns, in_column):
+    """What the message on scores that are no probabilities says to do works for `simulate`, too."""
+    table = {name: columns[name] for name in ("id", "score")} | {"label": np.array(columns["label"], int).tolist()}
+    path = write_csv(tmp_path / "known.csv", table if in_column else {name: table[name] for name in ("id", "score")})
+    labels = (
+        "label" if in_column else write_csv(tmp_path / "labels.csv", {name: table[name] for name in ("id", "label")})
+    )
+    given = ("--labels", labels, *ASKED, "--scores", "score", "--designs", "random", "--budgets", "500,3000")
+    done("simulate", path, *given, "--repeats", 3, "--csv", tmp_path / "study.csv")
+    found = [float(row["mse"]) for row in read_csv(tmp_path / "study.csv")]
+    # Ranks of labels that do not belong to the items would end at another curve.
+    pool = ba.read_ranked(path, scores="score").as_pool()
+    label_of = dict(zip(table["id"], table["label"], strict=True))
+    study = ba.simulate(
+        pool, [label_of[name] for name in pool.ids], QUESTION, designs=["random"], budgets=[500, 3000], repeats=3
+    )
+    np.testing.assert_allclose(found, study.table([500, 3000])["mse"], rtol=1e-6)

@@ -363,3 +363,10 @@ def test_cells_without_items_change_no_step(design):
                 found.append((record.counts[:n], record.share[:, :n], record.strength[:, :n]))
     for plain, other in zip(*found, strict=True):
         np.testing.assert_allclose(plain, other, rtol=1e-5, atol=1e-7)  # of 32 bits
+
+
+def test_a_ranked_list_is_refused_with_what_to_pass():
+    ranked = ba.RankedList.from_scores([3.0, -1.0, 8.0, 0.5] * 50)
+    labels = [1, 0, 1, 0] * 50
+    with pytest.raises(ba.BayesAssessError, match=r"found RankedList\. Pass pool = ranked\.as_pool\(\) and labels"):
+        ba.simulate(ranked, labels, ba.PrecisionCurve())
