@@ -171,7 +171,9 @@ class MetricResult(Ordered[MeasureEvidenceT_co, MeasureSectionT_co], Generic[Mea
 
     @property
     def headline(self) -> str:
-        """The answer as one sentence."""
+        """The answer as one sentence: of groups, or systems, which is the first in their order."""
+        if self._order is not None and not self.evidence.warning(""):
+            return self._said_of_the_best()[0]
         if not self.evidence.takes_one_line or self._order is not None:
             return super().headline
         how = "exact" if self.guarantee == "exact" else f"{self._interval_label}{'s' * (len(self.groups) > 1)}"

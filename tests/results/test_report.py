@@ -110,6 +110,21 @@ def test_a_page_on_all_pairs_opens_with_how_many_verdicts_are_sure(measure):
         assert as_markdown(result).partition("### Answer\n\n")[2].startswith(result.headline[:20])
 
 
+@pytest.mark.parametrize(
+    ("question", "word"), [(ba.Rate("yes", by="system"), "Highest"), (ba.Metric("accuracy", by="system"), "Best")]
+)
+def test_a_page_on_a_measure_by_group_opens_with_the_first_of_all_groups(question, word):
+    pool = ba.Pool(predictions=["yes", "no"] * 60, groups={"system": ["a", "b", "c"] * 40})
+    a = ba.assess(pool, question)
+    for n in (30, 90):  # then the answer is exact
+        queries = a.ask(n)
+        a.tell(queries.ids, pool.classes[pool.predictions[queries.ids]])
+        result = a.result()
+        assert result.headline.startswith((f"{word} of 3: ", f"{word}: "))
+        assert result.headline in result.summary().splitlines()
+        assert as_markdown(result).partition("### Answer\n\n")[2].startswith(result.headline[:8])
+
+
 def test_a_page_on_pairs_counts_items_as_its_summary_does():
     groups = {"system": ["a", "b"] * 30, "prompt": np.arange(60) // 2}
     a = ba.assess(
