@@ -24,7 +24,8 @@ from bayes_assess.errors import PoolError
 from bayes_assess.pool._quick_csv import PlainColumns, read_plain
 from bayes_assess.pool._table import SCORE_PREFIXES, Columns, arguments, class_names, resolve
 
-_TELLING = ("id", "prediction", "confidence")
+_TELLING = ("id", "prediction", "confidence", "score")
+_ROWS_OF_TITLES = 10  # in which to look for a header below a title
 _MISSING = {"", "nan", "NaN", "NA", "null", "None"}  # in a column of numbers; elsewhere only "" is missing
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:[.]([0-9]+))?(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
@@ -50,7 +51,7 @@ def read_csv(path: Path, columns: Columns, classes: Any, numbering: Numbering) -
         file = open_csv(path, lambda header: _n_found(header, columns))
         if not file.header:
             raise UnreadableCsv("as CSV: it is empty")
-        columns = resolve(file.header, _stripped(columns, file.header))
+        columns = _resolved(file, columns)
         held = _Held(file, columns, numbering)
         plain = read_plain(file, columns, _MISSING)
         if plain is None:
@@ -66,6 +67,25 @@ def read_csv(path: Path, columns: Columns, classes: Any, numbering: Numbering) -
     names = class_names(columns.scores) if classes is None and isinstance(columns.scores, list) else classes
     found = held.arrays(None if names is None else set(map(str, list(names))))
     return arguments(found, columns, classes)
+
+
+def _resolved(file: CsvFile, columns: Columns) -> Columns:
+    """Decide which columns to read; where there are not those, say which row below has their names."""
+    try:
+        return resolve(file.header, _stripped(columns, file.header))
+    except PoolError as error:
+        raise PoolError(f"{error}{_if_header_is_below(file, columns)}") from None
+
+
+def _if_header_is_below(file: CsvFile, columns: Columns) -> str:
+    """Say which of the next rows has the names of more columns, and of two at least, as below a title."""
+    fewer = max(_n_found(file.header, columns), 1)
+    first, rows = next(iter(file.chunks()), (0, []))
+    for number, row in enumerate(rows[:_ROWS_OF_TITLES], start=first):
+        cells = ",".join(row)  # which the title may have let be cut at another delimiter
+        if any(_n_found(cells.split(by), columns) > fewer for by in ",;\t"):
+            return f" Row {number} looks like the header: delete the {'row' if number == 2 else 'rows'} above it."
+    return ""
 
 
 def _n_found(header: list[str], columns: Columns) -> int:

@@ -541,3 +541,18 @@ def test_dates_and_times_are_ids_by_their_text(column, first, tmp_path):
         ba.read_pool(missing)
     with pytest.raises(ba.PoolError, match="integers, text, dates or times, but row 0 has"):
         ba.Pool(predictions=[0, 1], ids=[timedelta(1), timedelta(2)])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Of June,,\nid,prediction,score\n1,yes,0.5\n", r"Row 2 looks like the header: delete the row above it\.$"),
+        ("Of June\n\nid;prediction\n1;yes\n", r"Row 3 looks like the header: delete the rows above it\.$"),
+        ("id,text\n1,the score\n2,prediction\n", r"or which scores\.$"),  # no header is below
+    ],
+)
+def test_a_title_above_the_header_is_named(tmp_path, text, said):
+    path = tmp_path / "titled.csv"
+    path.write_text(text)
+    with pytest.raises(PoolError, match=said):
+        ba.read_pool(path)
