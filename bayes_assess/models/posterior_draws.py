@@ -45,7 +45,11 @@ def posterior_draws(data: Any, site: str) -> np.ndarray:
         posterior: Any = data["posterior"] if "posterior" in data else data
         names = list(getattr(posterior, "data_vars", posterior))
         if site not in names:
-            raise InferenceError(f"The posterior has no {site!r}; it has {listing(names)}.")
+            such = f", such as ba.posterior_draws(data, {str(names[0])!r})" if names else ""
+            raise InferenceError(
+                f"The posterior has no {site!r}; it has {listing(names) or 'nothing'}. "
+                f"Pass the draws of a site that it has{such}."
+            )
         values = posterior[site]
     elif not hasattr(data, "dims"):
         raise InferenceError(f"Expected an ArviZ object with a posterior; found {type(data).__name__}.")

@@ -463,3 +463,14 @@ def test_posteriors_are_refused_for_answers_where_items_have_no_one_class():
         numbers.result(posterior=np.full((10, 1), 0.5))
     with pytest.raises(ba.InferenceError, match=r"shape \(10, 3\)"):
         session("importance").result(posterior=np.full((10, 3), 0.5))
+
+
+def test_a_site_of_another_name_is_asked_for():
+    a = session(next(iter(DESIGNS)))
+    n_cells = len(a.cells.sizes)
+    data = {"p": np.full((200, n_cells), 0.5)}
+    with pytest.raises(
+        ba.InferenceError, match=r"has no 'theta'; it has 'p'\. .*, such as ba\.posterior_draws\(data, 'p'\)"
+    ):
+        a.result(posterior=data)
+    assert a.result(posterior=ba.posterior_draws(data, "p")).summary()  # as it says
