@@ -130,6 +130,7 @@ def test_a_single_value_has_no_ranks(question):
         with pytest.raises(ba.QuestionError, match="one measure of several groups"):
             ask()
     assert "Best" not in r.summary()
+    assert "Highest" not in r.summary()
 
 
 def test_studies_score_pairs_and_the_best():
