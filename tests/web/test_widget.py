@@ -98,9 +98,3 @@ def test_the_module_works_in_the_hands_of_a_notebook(session, browser):
         browser.press("2")  # keys work where the focus is
         until(lambda: session.labels_used == 2)
     assert set(session.labelled[1]) <= {"cat", "dog"}
-
-
-def test_what_is_no_session_is_refused(session):
-    for other in (session.pool, session.result()):
-        with pytest.raises(ba.BayesAssessError, match=f"label takes a session.*; found {type(other).__name__}"):
-            ba.label(other)
