@@ -113,7 +113,8 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
     def name(self) -> str:
         """What the question is called."""
         if of_label_sets(self.measure):  # which a pool of items with several labels looks up
-            return f"{type(self).__name__}({', '.join(np.atleast_1d(self.measure).tolist())})"
+            names: Any = [self.measure] if isinstance(self.measure, str) else self.measure
+            return f"{type(self).__name__}({', '.join(names)})"
         return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
 
     def __init_subclass__(cls, **options: object) -> None:
