@@ -94,7 +94,7 @@ def find_engine(engine: str | None, design: Design, n_cells: int, prior: object 
 
     Examples
     --------
-    >>> find_engine(None, DESIGNS["oasis"](), n_cells=257), find_engine(None, DESIGNS["oasis"](), n_cells=100_000)
+    >>> find_engine(None, DESIGNS["oasis"](), n_cells=257), find_engine(None, DESIGNS["oasis"](), n_cells=1_000_000)
     ('eager', 'compiled')
     """
     able = _has_eager_steps(design)
