@@ -7,7 +7,7 @@ import csv
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,8 @@ _LONGEST = 2**31 - 1  # letters of a field; the csv module reads no more than 13
 _LIMIT = threading.Lock()
 _QUOTE, _ENDS = '"', re.compile('[",\t\r\n]')
 _CHUNK = 1 << 16  # rows, or bytes
+_ROWS_OF_TITLES = 10  # among which a header is looked for, to say where it is
+_QUOTES = " \"'"
 
 
 _BINARY = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # how files of Excel, LibreOffice and of ZIP begin
@@ -217,6 +219,31 @@ def _long_fields() -> Iterator[None]:
             yield
         finally:
             csv.field_size_limit(before)
+
+
+def header_below(rows: Iterable[Sequence[str]], first: int, n_found: Callable[[list[str]], int], least: int) -> str:
+    """Say which of the first rows below a title looks like the header: the end of a message, empty if none does.
+
+    Parameters
+    ----------
+    rows : the rows below the first one
+    first : int
+        Number of the first of them in the file.
+    n_found : callable
+        Counts the columns that are looked for among names.
+    least : int
+        So many of them make a header.
+
+    Examples
+    --------
+    >>> header_below([["id", "label"]], 2, lambda names: len({"id", "label"}.intersection(names)), 2)
+    ' Row 2 looks like the header: delete the row above it.'
+    """
+    for number, row in enumerate(islice(rows, _ROWS_OF_TITLES), start=first):
+        cells = ",".join(row)  # which the title may have let be cut at another delimiter
+        if any(n_found([cell.strip(_QUOTES) for cell in cells.split(by)]) >= least for by in DELIMITERS):
+            return f" Row {number} looks like the header: delete the {'row' if number == 2 else 'rows'} above it."
+    return ""
 
 
 def csv_values(values: Sequence[object]) -> list[str]:

@@ -18,14 +18,13 @@ import numpy as np
 
 from bayes_assess._tools.arrays import objects, text_as_int
 from bayes_assess._tools.coded import CodedColumn
-from bayes_assess._tools.csv_files import CsvFile, UnreadableCsv, open_csv
+from bayes_assess._tools.csv_files import CsvFile, UnreadableCsv, header_below, open_csv
 from bayes_assess._tools.row_numbers import Numbering
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._quick_csv import PlainColumns, read_plain
 from bayes_assess.pool._table import SCORE_PREFIXES, Columns, arguments, class_names, resolve
 
 _TELLING = ("id", "prediction", "confidence", "score")
-_ROWS_OF_TITLES = 10  # in which to look for a header below a title
 _MISSING = {"", "nan", "NaN", "NA", "null", "None"}  # in a column of numbers; elsewhere only "" is missing
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:[.]([0-9]+))?(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
@@ -74,18 +73,10 @@ def _resolved(file: CsvFile, columns: Columns) -> Columns:
     try:
         return resolve(file.header, _stripped(columns, file.header))
     except PoolError as error:
-        raise PoolError(f"{error}{_if_header_is_below(file, columns)}") from None
-
-
-def _if_header_is_below(file: CsvFile, columns: Columns) -> str:
-    """Say which of the next rows has the names of more columns, and of two at least, as below a title."""
-    fewer = max(_n_found(file.header, columns), 1)
-    first, rows = next(iter(file.chunks()), (0, []))
-    for number, row in enumerate(rows[:_ROWS_OF_TITLES], start=first):
-        cells = ",".join(row)  # which the title may have let be cut at another delimiter
-        if any(_n_found(cells.split(by), columns) > fewer for by in ",;\t"):
-            return f" Row {number} looks like the header: delete the {'row' if number == 2 else 'rows'} above it."
-    return ""
+        first, rows = next(iter(file.chunks()), (0, []))
+        more = max(_n_found(file.header, columns), 1) + 1  # and two at least
+        below = header_below(rows, first, lambda row: _n_found(row, columns), more)
+        raise PoolError(f"{error}{below}") from None
 
 
 def _n_found(header: list[str], columns: Columns) -> int:

@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bayes_assess._tools.arrays import listing
-from bayes_assess._tools.csv_files import UnreadableCsv, encoding_of, open_csv
+from bayes_assess._tools.csv_files import UnreadableCsv, encoding_of, header_below, open_csv
 from bayes_assess.errors import LabelError
 from bayes_assess.sessions.exchange.cells import as_meant
 from bayes_assess.sessions.exchange.workbook import SUFFIX, read_workbook
 
 _TOO_LONG = "there are more fields than columns; put quotes around texts that contain the delimiter"
-
-_ROWS_OF_TITLES = 10  # among which a header is looked for, to say where it is
-_QUOTES = " \"'"
 
 
 class Grid(NamedTuple):
@@ -84,7 +81,8 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         raise LabelError(f"{path} is empty; it needs the columns {' and '.join(map(repr, wanted))}.")
     table = max(tables, key=lambda table: (_n_found(table.header, wanted), len(table.header)))
     if _n_found(table.header, wanted) < len(wanted):
-        raise LabelError(f"{path} has no {_missing(table.header, wanted)}{_if_header_is_below(table, wanted)}")
+        below = header_below(table.rows[1:], table.number + 2, lambda row: _n_found(row, wanted), len(wanted))
+        raise LabelError(f"{path} has no {_missing(table.header, wanted)}{below}")
     places, width = [_place(table.header, name, path) for name in wanted], len(table.header)
     places += [_place(table.header, name, path) if _n_found(table.header, [name]) else width for name in optional]
     if table.error is not None:
@@ -151,15 +149,6 @@ def _missing(header: list[str], wanted: Sequence[str]) -> str:
     """Name the first column that is missing, and those there are."""
     name = next(name for name in wanted if not _n_found(header, [name]))
     return f"column {name!r}; its columns are {listing(header, 30)}."
-
-
-def _if_header_is_below(table: _Table, wanted: Sequence[str]) -> str:
-    """Say which of the next rows has the names of the columns, as below a title."""
-    for number, row in enumerate(table.rows[1 : 1 + _ROWS_OF_TITLES], start=table.number + 2):
-        cells = ",".join(row)  # which the title may have let be cut at another delimiter
-        if any(_n_found([cell.strip(_QUOTES) for cell in cells.split(by)], wanted) == len(wanted) for by in ",;\t"):
-            return f" Row {number} looks like the header: delete the {'row' if number == 2 else 'rows'} above it."
-    return ""
 
 
 def _place(header: list[str], name: str, path: Path) -> int:
