@@ -35,7 +35,6 @@ FloatRows = Float[Array, "*batch K"] | Float[np.ndarray, "*batch K"]
 
 # Scores of exactly 0 would rule a label out for ever; the smallest share of a row is this over the number of classes.
 _LEAST_ROW_SHARE = 1e-6
-
 _LEAST = 1e-9  # sum of a row's parameters
 
 

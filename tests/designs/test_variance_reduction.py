@@ -100,7 +100,10 @@ def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
         mine = SMALL.record(campaign.state)
         found = SMALL.digest(jax.tree.map(lambda x: np.asarray(x)[None, None], mine), setting, seed, 0.95)
     apart = np.abs(found.quantiles[0, 0] - record.quantiles[0, 0])
-    assert (apart > 1e-3).mean() < 0.03  # last digits, which differ by release, decide which of two particles is kept
+    # Last digits, which differ by compiler, decide which of two particles is kept. A label more or less, or another
+    # key, moves three quarters of the quantiles and more, some of them by .04 to .2.
+    assert (apart > 1e-3).mean() < 0.03
+    assert apart.max() < 0.01
 
 
 def test_a_journal_brings_back_the_same_state(tmp_path):
