@@ -22,6 +22,10 @@ from bayes_assess.pool.labels import LabelSpace
 
 UNNAMED = "unnamed"  # whoever told labels without saying who
 MAJORITY = "majority"
+ONE_LABEL = (
+    "Ranked lists and comparisons of pairs keep one label of every item, not those of several annotators: let these "
+    "agree first, and tell what they agreed on, without annotators."
+)
 RESERVED = ("id", "label", "in_force", "annotator", MAJORITY, UNNAMED)  # columns of sheets, and rules
 
 
@@ -35,6 +39,11 @@ class Told(NamedTuple):
 
 class AnnotatorBook:
     """Labels by annotator, and which items somebody has decided on.
+
+    Parameters
+    ----------
+    one_label : bool
+        Whether items have one label each, whoever told it, so that there is nothing to compare.
 
     Attributes
     ----------
@@ -54,10 +63,21 @@ class AnnotatorBook:
     ([7], {'A1': 1, 'A2': 0})
     """
 
-    def __init__(self) -> None:
+    def __init__(self, one_label: bool = False) -> None:
+        self._one_label = one_label
         self.labels: dict[str, dict[int, int]] = {}
         self.first: dict[int, str] = {}
         self.settled: set[int] = set()
+
+    def check_compared(self) -> None:
+        """Raise LabelError where annotators are not compared; the message says why."""
+        if self._one_label:
+            raise LabelError(ONE_LABEL)
+
+    @property
+    def n_told(self) -> int:
+        """Labels told so far, of one item several."""
+        return sum(map(len, self.labels.values()))
 
     @property
     def names(self) -> tuple[str, ...]:

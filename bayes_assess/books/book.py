@@ -6,10 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Bool, Int
-
-Units = Int[np.ndarray, " n"]
-Codes = Int[np.ndarray, " n"]
+from bayes_assess._tools.shapes import Bool
+from bayes_assess.pool.units import Codes, Units
 
 
 class Book(Protocol):

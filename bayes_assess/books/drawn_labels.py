@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.books.annotators import UNNAMED, Told
+from bayes_assess.errors import LabelError
 from bayes_assess.pool.cells import Cells
 
 _OUT, _WITHDRAWN = -1, -2  # in place of a label's code
@@ -195,6 +197,27 @@ class AnswersBy:
     def record(self, told: Told) -> None:
         """Count these labels by annotator."""
         self.counts.update(told.annotators.tolist())
+
+    def check_compared(self) -> NoReturn:
+        """Raise LabelError, which says why annotators are not compared."""
+        raise LabelError(
+            "With a stochastic oracle labels of an item may differ, whoever gives them, and all of them count: there "
+            "is nothing to decide on."
+        )
+
+    @property
+    def n_told(self) -> int:
+        """Labels told so far."""
+        return self.counts.total()
+
+    @property
+    def unresolved(self) -> Int[np.ndarray, " 0"]:
+        """No items: that labels of an item differ is as it should be."""
+        return np.zeros(0, np.intp)
+
+    def why_undecided(self) -> str:
+        """Say nothing: there is nothing to decide on."""
+        return ""
 
     def settle(self, items: Int[np.ndarray, " n"]) -> None:
         """Take no note of corrections: who told a label has told it."""

@@ -20,6 +20,7 @@ from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool, checked_pool
 from bayes_assess.pool.rank_strata import RankedScore
+from bayes_assess.pool.units import ItemUnits
 from bayes_assess.questions._answered import Answered
 from bayes_assess.questions._setting import Labelled, Setting, Simulated
 
@@ -198,6 +199,10 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         It is the pool itself, unless what is labelled together counts as one item, see `PairedComparison`.
         """
         return pool, codes
+
+    def units(self, pool: Pool) -> ItemUnits:
+        """Return what is asked for and labelled at a time, of the pool that `posed` returned."""
+        return ItemUnits(pool)
 
     def setting(
         self,

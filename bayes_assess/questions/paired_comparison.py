@@ -12,6 +12,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine, mean_of, table_for
+from bayes_assess.pool.pair_units import PairUnits
 from bayes_assess.pool.pairs import PairPool, find_pairs
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import BelievedT_co, WeighedT_co
@@ -99,6 +100,10 @@ class PairedComparison(MeasureComparison[BelievedT_co, WeighedT_co]):
         pairs = find_pairs(pool, str(self.by), self.first, self.second, self.pair)
         found = PairPool.of(pool, pairs, self._values_on(pool))
         return found, None if codes is None else found.codes_of_halves(codes)
+
+    def units(self, pool: Any) -> PairUnits:
+        """Return the pairs of that pool, both halves of which are asked for and labelled together."""
+        return PairUnits(pool, str(self.by), (self.first, self.second), self.pair)
 
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, ""]:
         """Compute the exact difference from all labels of a pool, (M,) class names."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.books.annotators import for_whom
 from bayes_assess.designs import State, choose_batch
-from bayes_assess.errors import BudgetError, QuestionError
+from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Labelled, Question
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 ResultT_co = TypeVar("ResultT_co", bound=Result, covariant=True)
 BelievedT = TypeVar("BelievedT", bound=Result)
 WeighedT = TypeVar("WeighedT", bound=Result)
+
+
+_A_UNIT: Any = object()  # asked for by default: an item, or both halves of a pair
 
 
 class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
@@ -71,13 +74,14 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         return self._queries(*self._items.out)
 
     @in_turn
-    def ask(self, n: int = 1, *, posterior: object = None, annotator: str | None = None) -> Queries:
+    def ask(self, n: int = _A_UNIT, *, posterior: object = None, annotator: str | None = None) -> Queries:
         """Choose the next `n` items to label; they are pending until their labels are told.
 
         Parameters
         ----------
-        n : int
-            At least 1. No item is handed out twice.
+        n : int, optional
+            At least 1, which is the default. No item is handed out twice. Of pairs both halves are handed out, one
+            after the other: an even number, 2 by default.
         posterior : Belief, ArviZ object, or array (S, K) or (S, K, C), optional
             The posterior of another model, or draws of it, to decide on in the place of the session's own, for these
             items alone: those of `fit`, for example. It should have seen all labels told so far. The K cells are in the
@@ -97,11 +101,11 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         Raises
         ------
         BudgetError
-            If `n` is not a positive whole number, or fewer than `n` items remain.
+            If `n` is not a positive whole number, of pairs an even one, or fewer than `n` items remain.
         InferenceError
             If the draws do not fit the cells.
         DesignError
-            If the design cannot choose by another posterior, or not in the middle of a round.
+            If the design cannot choose by another posterior, or not in the middle of a round; if pairs are asked for.
         PriorError
             If a belief does not fit the cells, or compiled steps cannot update it.
 
@@ -112,19 +116,31 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         >>> first, second = a.ask(2), a.ask(2)
         >>> sorted([*first.ids.tolist(), *second.ids.tolist()])
         [0, 1, 2, 3]
+        >>> groups = {"system": ["a", "a", "b", "b"], "prompt": ["p", "q", "q", "p"]}
+        >>> pool = ba.Pool(predictions=[1, 0, 1, 1], groups=groups)
+        >>> a = ba.assess(pool, ba.Compare("a", "b", by="system", measure="rate", pair="prompt"), seed=1)
+        >>> a.ask(2).ids.tolist()  # the answers of both systems to prompt q
+        [1, 2]
         """
+        each = self.question.labels_each
+        if posterior is not None and each > 1:
+            raise DesignError("Pairs are chosen by the session's own belief; leave out the other posterior.")
+        n = each if n is _A_UNIT else n
         if not is_whole(n):
             raise BudgetError(f"Ask for a positive whole number of items; found {show(n)}.")
+        if n % each:
+            raise BudgetError(f"Items are asked for in pairs: ask for a positive even number of them; found {show(n)}.")
         remaining = self.n_remaining
         if n > remaining:
             useful = "" if self._playable.all() else "can answer this question and "
             aside = f", {self.n_skipped:,} set aside" if self.n_skipped else ""
             most = f"ask for at most {remaining:,}" if remaining else "nothing is left to ask for"
             raise BudgetError(
-                f"Asked for {plural(int(n), 'item')}, but only {remaining:,} of {self.pool.n_items:,} {useful}are "
-                f"neither labelled, pending nor set aside ({self.n_pending:,} are pending{aside}); {most}."
+                f"Asked for {plural(int(n), 'item')}, but only {remaining:,} of {self._units.n_items:,}"
+                f"{self._units.described} {useful}are neither labelled, pending nor set aside ({self.n_pending:,} are "
+                f"pending{aside}); {most}."
             )
-        return self._choose(int(n), posterior, annotator)
+        return self._choose(int(n) // each, posterior, annotator)
 
     @overload
     def result(self, level: float = ..., *, question: None = None, posterior: object = None) -> ResultT_co: ...
@@ -203,7 +219,8 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
     def __repr__(self) -> str:
         return (
             f"Assessment({self.question.name} by {self.cells.description}, design {self.design.name!r}: "
-            f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
+            f"{self.labels_used:,} of {self._units.n_items:,} items{self._units.described} labelled, "
+            f"{self.n_pending:,} pending)"
         )
 
     def _choose(self, n: int, posterior: object, annotator: str | None) -> Queries:
@@ -214,7 +231,7 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
         entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
-        self._write("ask", {"ids": self._names_of(items), **entry})
+        self._write("ask", {"ids": self._units.names_of(items), **entry})
         self._hand_out(items, cells, draws, state)
         return self._queries(items, np.asarray(draws.weight))
 
@@ -228,7 +245,7 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             cells=cells,
             design=self.design,
             state=state,
-            codes=self._counted(book.label),
+            codes=self._units.counted(book.label),
             items=items,
             volunteered=book.volunteered(items),
             weights=rounds.weights(items, book.cells_of(items)) if rounds is not None and known else None,
@@ -248,28 +265,17 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         """Return the state with another posterior in the place of what the session believes, to choose by."""
         return self.design.choosing_by(self._state, self._other(posterior))
 
-    def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
-        cells, pool = self._items.cells_of(items), self.pool
-        scores = None if pool.multilabel or pool.confidence is None else self.cells.source.confidence_of(items)
-        return self._sheet(items, cells, weights, self.cells.names[cells], scores)
-
-    def _sheet(
-        self,
-        items: Int[np.ndarray, " n"],
-        cells: Int[np.ndarray, " n"],
-        weights: Float[np.ndarray, " n"],
-        groups: np.ndarray,
-        scores: Float[np.ndarray, " n"] | None,
-    ) -> Queries:
-        """Return queries of items of the pool."""
-        pool = self.pool
+    def _queries(self, units: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
+        """Return queries of the items of units."""
+        each, pool, items = self.question.labels_each, self.pool, self._units.items_of(units)
+        cells = np.repeat(self._items.cells_of(units), each)
         return Queries(
             ids=pool.ids[items],
             cells=cells,
-            weights=weights,
-            groups=groups,
+            weights=np.repeat(weights, each),
+            groups=self._units.groups_of(items, cells, self.cells),
             predictions=pool.prediction_names(items),
-            scores=scores,
+            scores=self._units.confidence_of(items, self.cells),
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
             label_space=pool.label_space,

@@ -11,7 +11,6 @@ import numpy as np
 from bayes_assess._tools.shapes import Array, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.books.annotators import UNNAMED, Told
-from bayes_assess.books.book import Units
 from bayes_assess.designs import (
     Draw,
     refreshed,
@@ -22,6 +21,7 @@ from bayes_assess.designs import (
 from bayes_assess.errors import BayesAssessError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.units import Units
 from bayes_assess.questions import Question
 from bayes_assess.results import Result, make_result
 from bayes_assess.sessions.counted import check_counts
@@ -95,7 +95,7 @@ class Campaign(Course):
 
     def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
         try:
-            run = read_run(events, self._units_named, self._codes_in)
+            run = read_run(events, self._units.named, self._units.codes_in)
         except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
             return False
         if not run.in_order or not self._items.unseen(run.asked).all() or not self._items.open(run.told).all():
@@ -181,12 +181,14 @@ class Campaign(Course):
         if (own < 0).any() or (counts != np.asarray(event.payload["counts"], bool)).any():
             return False
         told = np.full(len(units), event.payload["annotator"], object)
-        self._annotators.record(Told(units, self._codes_in([event.payload]), told))
+        self._annotators.record(Told(units, self._units.codes_in([event.payload]), told))
         return True
 
     def _told_in(self, entry: Mapping[str, Any]) -> Told:
         """Read labels with their annotators."""
-        return Told(self._units_named(entry["ids"]), self._codes_in([entry]), np.array(entry["annotators"], object))
+        return Told(
+            self._units.named(entry["ids"]), self._units.codes_in([entry]), np.array(entry["annotators"], object)
+        )
 
     def _decided(self, kind: str, payload: Mapping[str, object]) -> Campaign:
         """Return the campaign as it would be if these labels had been told at once."""
@@ -210,12 +212,8 @@ class Campaign(Course):
             events = list(self._events)
         if not len(pending):
             return
-        told = Event(len(events) + 1, "tell", "", self._any_labelling(pending))
+        told = Event(len(events) + 1, "tell", "", self._units.any_recorded(pending))
         self._following([*events, told], "this session")
-
-    def _any_labelling(self, units: Units) -> dict[str, object]:
-        """Return what the journal would keep of labels that units could have, whichever."""
-        return {"ids": self._names_of(units), "labels": self.pool.any_labels(len(units))}
 
     def _answered(
         self,
@@ -278,7 +276,7 @@ class Campaign(Course):
         aside = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "skip"]
         if not aside or not self._items.n_volunteered:
             return ()
-        n = labels_each * int(self._items.volunteered(np.unique(self._units_named(np.concatenate(aside)))).sum())
+        n = labels_each * int(self._items.volunteered(np.unique(self._units.named(np.concatenate(aside)))).sum())
         of = "is of an item" if n == 1 else "are of items"
         return (f"{plural(n, 'label')} told without being asked for {of} that had been set aside.",) if n else ()
 

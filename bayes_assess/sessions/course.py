@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from bayes_assess.designs import (
 )
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.units import ItemUnits
 from bayes_assess.questions import Question, Setting
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.labelling import Labelling
@@ -54,7 +55,8 @@ class Course(Labelling[Pool, Question, ItemBook]):
         super().__init__()
         if pool.multilabel:
             check_inclusion(design)
-        self.pool = self._pool = pool  # the latter is that whose items are the units
+        self._pool, self._item_units = pool, question.units(pool)
+        self.pool = self._units.pool  # whose items the units are of
         self.question, self.design = question, design
         self.cells, self.prior, _, self._playable = self._setting = setting
         self._seed = seed
@@ -63,10 +65,14 @@ class Course(Labelling[Pool, Question, ItemBook]):
             self._key = random.key(seed)
             self._state = self._start = design.init(*setting) if on_numpy else compiled_start(design, *setting)
         self._items = ItemBook(self.cells)
-        self._annotators = AnnotatorBook()
+        self._annotators = AnnotatorBook(self._units.one_label)
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._keeps_aside = design.keeps_aside and not setting.stochastic
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
+
+    @property
+    def _units(self) -> ItemUnits:
+        return self._item_units
 
     @property
     def n_remaining(self) -> int:
@@ -96,21 +102,12 @@ class Course(Labelling[Pool, Question, ItemBook]):
         """
         return np.asarray(self._state.counts)
 
-    def _noted(self, id: Hashable) -> Hashable:
-        return self._names_of(self._find([id])).tolist()[0]
-
-    def _find(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
-        return self.pool.positions(ids)
-
-    def _ids_of(self, units: Int[np.ndarray, " n"]) -> np.ndarray:
-        return self.pool.ids[units]
-
     def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
         """Return the last code that was put right of every item, by item."""
         right: dict[int, int] = {}
         for event in events:
             if event.kind in ("correct", "resolve", "revise"):
-                items, codes = self._units_in(event), self._codes_in([event.payload])
+                items, codes = self._units_in(event), self._units.codes_in([event.payload])
                 counts = np.asarray(event.payload.get("counts", np.ones(len(items))), bool)
                 right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
         return right
@@ -186,11 +183,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         """Return the outcomes of labels, as the design counts them."""
         if self.question.numeric:  # whose labels the design does not see
             return self._items.volunteered(items).astype(np.int64)
-        return self.question.outcomes_on(self.cells, self._pool, items, self._counted(codes))
-
-    def _counted(self, codes: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return the codes of labels as the question knows them; negative ones stay so."""
-        return codes
+        return self.question.outcomes_on(self.cells, self._pool, items, self._units.counted(codes))
 
     def _set_aside(self, units: Int[np.ndarray, " n"]) -> None:
         """Ask no more for items that are pending or unseen."""

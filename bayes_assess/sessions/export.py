@@ -14,13 +14,17 @@ from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
-from bayes_assess.errors import OutputError
+from bayes_assess.errors import DesignError, OutputError
 from bayes_assess.sessions.campaign import Campaign
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow
 
+NO_WEIGHTS = (
+    "Labels of pairs and of ranked lists do not stand for items of the pool one by one, and have no weights: in Python "
+    "`labelled` of the session has ids and labels; or ask measures or groups of a pool."
+)
 _TOLD = ("tell", "annotate", "correct", "resolve", "revise")  # events after which an item has another label
 
 
@@ -74,6 +78,8 @@ class Exporting(Campaign):
         >>> a.export()["weight"].sum() in (10, 6, 4)
         True
         """
+        if self._units.one_label:
+            raise DesignError(NO_WEIGHTS)
         if to is None and connection is not None:
             raise OutputError("Name the table that is to be made in DuckDB: export('labels', connection=...).")
         if to is not None and not isinstance(to, str | PathLike):

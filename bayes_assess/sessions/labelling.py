@@ -7,18 +7,18 @@ ids, in what is kept of them, and in what labels change; that events follow from
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike, Bool
-from bayes_assess.books.book import Book, Codes, Units
+from bayes_assess.books.book import Book
 from bayes_assess.errors import JournalError
-from bayes_assess.pool.labels import check_unlabelled, read_labels
+from bayes_assess.pool.labels import check_unlabelled
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
+from bayes_assess.pool.units import Codes, Units, UnitSource
 from bayes_assess.questions import Question
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.runs import runs_of
@@ -45,6 +45,11 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
     _items: BookT_co
 
     @property
+    @abstractmethod
+    def _units(self) -> UnitSource:
+        """What is asked for and told, by ids and labels."""
+
+    @property
     def labels_used(self) -> int:
         """Labels told so far."""
         return self._items.n_labelled * self.question.labels_each
@@ -62,18 +67,17 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
     @property
     def pending(self) -> np.ndarray:
         """Ids of the items handed out and not labelled yet, in the order of the pool."""
-        return self._ids_of(self._items.awaited)
+        return self._units.ids_of(self._items.awaited)
 
     @property
     def skipped(self) -> np.ndarray:
         """Ids of the items set aside, in the order of the pool."""
-        return self._ids_of(self._items.aside)
+        return self._units.ids_of(self._items.aside)
 
     @property
     def labelled(self) -> tuple[np.ndarray, np.ndarray]:
         """Ids and labels of the items that are labelled, in the order of the pool."""
-        units, codes = self._items.told
-        return self._ids_of(units), self.pool.label_space.names(codes)
+        return self._units.labels_of(*self._items.told)
 
     @in_turn
     def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: ArrayLike | None = None) -> None:
@@ -119,7 +123,7 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         units, codes = self._read(ids, labels)
         new = self._untold(units)
         if new.any():
-            self._write("tell", self._labelling(units[new], codes[new]))
+            self._write("tell", self._units.recorded(units[new], codes[new]))
             self._take_labels(units[new], codes[new], {})
 
     @in_turn
@@ -230,12 +234,12 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         >>> a.n_pending
         0
         """
-        units = np.unique(self._find(ids)) if self.repeats_items else self._unlabelled(ids, "released")
+        units = np.unique(self._units.find(ids)) if self.repeats_items else self._unlabelled(ids, "released")
         return self._move("release", units[~self._items.unseen(units)], self._put_back)
 
     def _move(self, kind: str, units: Units, move: Callable[[Units], None]) -> int:
         if len(units):
-            self._write(kind, {"ids": self._names_of(units)})
+            self._write(kind, {"ids": self._units.names_of(units)})
             move(units)
         return len(units) * self.question.labels_each
 
@@ -246,57 +250,28 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         wrong = before != codes
         if wrong.any():
             self._decide("correct", units[wrong], codes[wrong])
-        return self._n_differing(before, codes)
+        return self._units.n_differing(before, codes)
+
+    def _noted(self, id: Hashable) -> Hashable:
+        return self._units.known_as(id)
 
     def _read(self, ids: ArrayLike, labels: ArrayLike, *, correcting: bool = False) -> tuple[Units, Codes]:
-        """Return the units with labels, each once, and codes of these, see `read_labels`."""
-        return read_labels(self.pool.label_space, ids, labels, self._find, self._items.codes_of, correcting=correcting)
+        """Return the units with labels, and codes of these; `correcting` ones contradict none that were told."""
+        return self._units.read(ids, labels, self._items.codes_of, correcting=correcting)
 
     def _unlabelled(self, ids: ArrayLike, done: str) -> Units:
         """Return the units with these ids, each once; `done` says what is done to them, which labels rule out."""
-        units = np.unique(self._find(ids))
-        check_unlabelled(self._items.codes_of(units), self._names_of(units), done)
+        units = np.unique(self._units.find(ids))
+        check_unlabelled(self._items.codes_of(units), self._units.names_of(units), done)
         return units
 
     def _untold(self, units: Units) -> Bool[np.ndarray, " n"]:
         """Whether there is a label to be told of units."""
         return self._items.codes_of(units) < 0
 
-    def _n_differing(self, codes: Codes, others: Codes) -> int:
-        """Count the labels that differ."""
-        return int((codes != others).sum())
-
-    # How the journal calls units and writes labels down.
-
-    def _names_of(self, units: Units) -> np.ndarray:
-        """Return what the journal calls units: their ids."""
-        return self._ids_of(units)
-
-    def _labelling(self, units: Units, codes: Codes) -> dict[str, object]:
-        """Return what the journal keeps of labels."""
-        names = self.pool.label_space.names(codes) if len(codes) else []
-        return {"ids": self._names_of(units), "labels": names}
-
     def _units_in(self, event: Event) -> Units:
         """Return the units that an event is about."""
-        return self._units_named(event.payload["ids"])
-
-    def _units_named(self, names: ArrayLike) -> Units:
-        """Return units by what the journal calls them."""
-        return self._find(np.asarray(names))
-
-    def _codes_in(self, entries: Sequence[Mapping[str, Any]]) -> Codes:
-        """Return the codes of the labels that events tell, all together."""
-        labels = list(chain.from_iterable(entry["labels"] for entry in entries))
-        return self.pool.label_space.codes(labels) if labels else np.zeros(0, np.int64)
-
-    @abstractmethod
-    def _find(self, ids: ArrayLike) -> Units:
-        """Return units by ids; raise `UnknownIdError` at the first that labels cannot be of."""
-
-    @abstractmethod
-    def _ids_of(self, units: Units) -> np.ndarray:
-        """Return the ids of units."""
+        return self._units.named(event.payload["ids"])
 
     @abstractmethod
     def _take_labels(
@@ -366,7 +341,7 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Learn labels, the right ones of those that were corrected later; tell whether there were none."""
         if not self._untold(units).all():
             return False
-        self._take_labels(units, self._codes_in([event.payload]), right, event.payload.get("annotators"))
+        self._take_labels(units, self._units.codes_in([event.payload]), right, event.payload.get("annotators"))
         return True
 
     def _follow_skip(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:

@@ -11,18 +11,18 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.books.annotators import for_whom
-from bayes_assess.books.book import Codes, Units
+from bayes_assess.books.rank_units import RankUnits
 from bayes_assess.books.ranks import RankBook
 from bayes_assess.designs.ranked import RankedDesign, check_budget
-from bayes_assess.errors import BayesAssessError, BudgetError, LabelError, PoolError, QuestionError, UnknownIdError
-from bayes_assess.pool._ids import id_array
+from bayes_assess.errors import BayesAssessError, BudgetError, LabelError, QuestionError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
+from bayes_assess.pool.units import Codes, Units
 from bayes_assess.questions import PrecisionCurve, Question
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.queries import RankedQueries as RankedQueries
-from bayes_assess.sessions.team.no_disagreements import OneAnnotator
+from bayes_assess.sessions.team.one_annotator import OneAnnotator
 from bayes_assess.sessions.turns import in_turn
 
 
@@ -119,7 +119,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             )
         ids = self.pool.ids_at(ranks)
         if len(ranks):
-            self._new_names(ids, ranks)  # which must be sound before they are written
+            self._units.new_names(ids, ranks)  # which must be sound before they are written
             self._write("ask", {"ids": ids, "ranks": ranks, **for_whom(annotator)})
             self._hand_out(ids, ranks)
         return self._queries(ranks)
@@ -205,27 +205,11 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         """Start without events."""
         of = self.question.promise, self.pool.n_items, self._seed, self.pool.positive
         self._items = RankBook(self.design, *of)
-        self._ranks: dict[Hashable, int] = {}  # of ids handed out, where the list cannot find them
+        self._rank_units = RankUnits(self.pool, self._items)
 
-    def _find(self, ids: ArrayLike) -> Units:
-        ids = id_array(ids)
-        ranks = self.pool.ranks_of(ids)
-        if ranks is None:
-            ranks = np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
-        unasked = np.flatnonzero(~self._items.was_asked(ranks))
-        if len(unasked):
-            raise UnknownIdError(
-                f"Item {show(ids[unasked[0]])} was not asked for; a ranked list takes labels of items that it drew at "
-                "random, and of no others."
-            )
-        return ranks
-
-    def _noted(self, id: Hashable) -> Hashable:
-        ranks = self.pool.ranks_of([id])
-        return self._ids_of(self._find([id]) if ranks is None else ranks).tolist()[0]
-
-    def _ids_of(self, units: Units) -> np.ndarray:
-        return self.pool.ids_at(units)
+    @property
+    def _units(self) -> RankUnits:
+        return self._rank_units
 
     def _take_labels(
         self, units: Units, codes: Codes, right: Mapping[int, int], annotators: ArrayLike | None = None
@@ -233,24 +217,12 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         self._items.tell(units, codes)
 
     def _decide(self, kind: str, units: Units, codes: Codes) -> None:
-        self._write(kind, self._labelling(units, codes))
+        self._write(kind, self._units.recorded(units, codes))
         self._items.correct(units, codes)
 
     def _hand_out(self, ids: np.ndarray, ranks: Int[np.ndarray, " n"]) -> None:
-        self._ranks |= self._new_names(ids, ranks)
+        self._units.adopt(ids, ranks)
         self._items.hand_out(ranks)
-
-    def _new_names(self, ids: np.ndarray, ranks: Int[np.ndarray, " n"]) -> dict[Hashable, int]:
-        """Return the ranks of ids that the list cannot find, or raise PoolError if one is that of several."""
-        if self.pool.id_at is None:
-            return {}
-        new: dict[Hashable, int] = {}
-        for name, rank in zip(ids.tolist(), ranks.tolist(), strict=True):
-            other = self._ranks.get(name, new.get(name))
-            if other is not None and other != rank:
-                raise PoolError(f"id_at gave the id {show(name)} to ranks {other:,} and {rank:,}; give each its own.")
-            new[name] = rank
-        return new
 
     def _follow_others(self, events: Sequence[Event]) -> None:
         self._follow(events, self._record, {})
@@ -263,7 +235,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
     def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
         ids = [name for event in events for name in event.payload["ids"]]
         try:
-            ranks, codes = self._find(ids), self._codes_in([event.payload for event in events])
+            ranks, codes = self._units.find(ids), self._units.codes_in([event.payload for event in events])
         except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
             return False
         if len(np.unique(ranks)) < len(ranks) or (self._items.codes_of(ranks) >= 0).any():
@@ -280,7 +252,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             return np.asarray(event.payload["ranks"], np.int64)
         if event.kind == "note":  # which may be on any item
             return np.zeros(0, np.int64)
-        return self._find(event.payload["ids"])
+        return self._units.find(event.payload["ids"])
 
     def _follow_ask(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Hand out items; tell whether the design wanted them."""
@@ -294,5 +266,5 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         """Put labels right; tell whether there were any."""
         if (self._items.codes_of(units) < 0).any():
             return False
-        self._items.correct(units, self._codes_in([event.payload]))
+        self._items.correct(units, self._units.codes_in([event.payload]))
         return True

@@ -48,10 +48,18 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
     design : Design or RankedDesign
     """
 
-    one_annotator: ClassVar[bool] = False  # whether an item has one label, whoever told it
-    answers_others: ClassVar[bool] = True  # questions than their own from the same labels, where these allow
     unknown_id: ClassVar[str] = UNKNOWN  # what is said of ids that are not among the `labellable` ones
     design: DesignT_co
+
+    @property
+    def one_annotator(self) -> bool:
+        """Whether an item has one label, whoever told it."""
+        return self._units.one_label
+
+    @property
+    def answers_others(self) -> bool:
+        """Whether labels answer other questions than the session's own, where they can: they are of single items."""
+        return not self._units.one_label
 
     @property
     @abstractmethod
@@ -185,11 +193,11 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
         >>> a.labelled_with([1]).tolist()
         [[1]]
         """
-        return np.asarray(ids)[:, None]
+        return self._units.together(ids)
 
     def recorded_as(self, names: ArrayLike) -> np.ndarray:
         """Return the ids of the items that the journal calls by these names, (n, labels_each)."""
-        return np.asarray(names)[:, None]
+        return self._units.together_in(names)
 
 
 AnySession: TypeAlias = Session[Pool | RankedList, Question, Design | RankedDesign, Book]

@@ -23,10 +23,9 @@ from bayes_assess.designs import (
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
 from bayes_assess.errors import DesignError, JournalError, PriorError
 from bayes_assess.models.belief import GivenPrior
-from bayes_assess.pool.pairs import PairPool
 from bayes_assess.pool.pool import Pool, check_items
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import PairedComparison, PrecisionCurve, Question, Setting
+from bayes_assess.questions import PrecisionCurve, Question, Setting
 from bayes_assess.questions.asked import check_question
 from bayes_assess.questions.precision_curve import RankedSetting, put_to_ranks
 from bayes_assess.sessions.assessment import Assessment, BelievedT, WeighedT
@@ -38,7 +37,6 @@ from bayes_assess.sessions.description import (
     read_ranked_description,
 )
 from bayes_assess.sessions.journal import Journal
-from bayes_assess.sessions.paired_assessment import PairedAssessment
 from bayes_assess.sessions.ranked_assessment import RankedAssessment
 from bayes_assess.sessions.session import AnySession
 from bayes_assess.sessions.stochastic_assessment import StochasticAssessment
@@ -163,8 +161,7 @@ def assess(
 
     Returns
     -------
-    Assessment, RankedAssessment for designs of ranked lists, PairedAssessment for `Compare` with pairs, or
-    StochasticAssessment
+    Assessment, RankedAssessment for designs of ranked lists, or StochasticAssessment
 
     Raises
     ------
@@ -304,12 +301,9 @@ def _start(
 
 
 def _session(pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str) -> Assessment:
-    """Make the session: on the items of a pool, or on its pairs."""
+    """Make the session: of labels that are draws, or of one label of every item."""
     if engine == COMPILED:
         keep_compiled()
         leave_room()
-    if isinstance(question, PairedComparison) and isinstance(pool, PairPool):
-        return PairedAssessment(pool, question, design, setting, seed, engine)
-    if setting.stochastic:
-        return StochasticAssessment(pool, question, design, setting, seed, engine)
-    return Assessment(pool, question, design, setting, seed, engine)
+    kind = StochasticAssessment if setting.stochastic else Assessment
+    return kind(pool, question, design, setting, seed, engine)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -10,20 +10,18 @@ from bayes_assess._tools.arrays import first_true, is_whole, missing_mask, show,
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.books.annotators import annotator_names
-from bayes_assess.books.book import Codes, Units
 from bayes_assess.books.drawn_labels import AnswersBy, DrawBook, said_of_labels
-from bayes_assess.books.items import ItemBook
 from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, LabelError
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.units import Codes, Units
 from bayes_assess.questions import Question, Setting
 from bayes_assess.sessions.assessment import Assessment, ResultT_co
 from bayes_assess.sessions.queries import Queries
-from bayes_assess.sessions.team.no_disagreements import NoDisagreements
 from bayes_assess.sessions.turns import in_turn
 
 
-class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], Assessment[ResultT_co]):
+class StochasticAssessment(Assessment[ResultT_co]):
     """A campaign whose labels are draws, made by `assess(..., oracle="stochastic")` or `resume`: as `Assessment`.
 
     Every item that `ask` hands out is a draw of its own, of an item that may be out or have labels already; every label
@@ -39,10 +37,6 @@ class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], As
 
     repeats_items = True
     unknown_kinds = ("annotate", "resolve")
-    why_not: ClassVar[str] = (
-        "With a stochastic oracle labels of an item may differ, whoever gives them, and all of them count: there is "
-        "nothing to decide on."
-    )
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str):
         super().__init__(pool, question, design, setting, seed, engine)
@@ -154,7 +148,7 @@ class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], As
         items, codes = self._read(ids, labels)
         if len(items):
             names = names[~missing_mask(given)]
-            self._write("tell", {**self._labelling(items, codes), "annotators": names})
+            self._write("tell", {**self._units.recorded(items, codes), "annotators": names})
             self._take_labels(items, codes, {}, names)
 
     def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:

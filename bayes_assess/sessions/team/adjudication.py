@@ -26,7 +26,7 @@ class Adjudication(Campaign):
     @property
     def n_told(self) -> int:
         """Labels told so far by all annotators, of one item several."""
-        return sum(map(len, self._annotators.labels.values()))
+        return self._annotators.n_told * self.question.labels_each
 
     @in_turn
     def disagreements(self, *, resolved: bool = False) -> Disagreements:
@@ -52,6 +52,7 @@ class Adjudication(Campaign):
         [1]
         """
         book, pool = self._annotators, self.pool
+        book.check_compared()
         items = book.differing if resolved else book.unresolved
         return Disagreements(
             ids=pool.ids[items],
@@ -75,7 +76,7 @@ class Adjudication(Campaign):
         Raises
         ------
         LabelError
-            If no item has labels of two annotators.
+            If no item has labels of two annotators, or annotators are not compared: labels of pairs, or draws.
 
         Examples
         --------
@@ -87,6 +88,7 @@ class Adjudication(Campaign):
         0.5
         """
         book = self._annotators
+        book.check_compared()
         codes = book.table(book.shared)
         took_part = (codes >= 0).any(1)
         codes, numbers = codes[took_part], None
@@ -140,6 +142,7 @@ class Adjudication(Campaign):
         >>> a.result().estimate.tolist()
         [1.0, 1.0]
         """
+        self._annotators.check_compared()
         if ids is not None and labels is not None and rule is None:
             items, codes = self._read(ids, labels, correcting=True)
         elif ids is None and labels is None and rule is not None:
@@ -183,6 +186,7 @@ class Adjudication(Campaign):
         >>> round(a.labelling_error().rate, 3)  # five of fifty differ
         0.058
         """
+        self._annotators.check_compared()
         return labelling_error(self, level)
 
     def why_no_majority(self) -> str:
@@ -199,6 +203,7 @@ class Adjudication(Campaign):
 
     def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: ArrayLike) -> None:
         """Learn the first labels of items, and keep further ones beside them."""
+        self._annotators.check_compared()
         space = self.pool.label_space
         told_ids, told_labels = space.labelled_only(ids, labels)
         n = len(np.atleast_1d(values_of(ids)))
@@ -215,6 +220,7 @@ class Adjudication(Campaign):
         self._annotate(first, further, first.codes)
 
     def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:
+        self._annotators.check_compared()
         items, codes = self._read(ids, labels, correcting=True)
         own, counts = self._annotators.own(items, annotator)
         if (own < 0).any():
@@ -226,7 +232,7 @@ class Adjudication(Campaign):
         wrong = own != codes
         items, codes, counts = items[wrong], codes[wrong], counts[wrong]
         if len(items):
-            payload = {**self._labelling(items, codes), "annotator": annotator, "counts": counts}
+            payload = {**self._units.recorded(items, codes), "annotator": annotator, "counts": counts}
             if counts.any():
                 self._become(self._decided("revise", payload), "revise", payload)
             else:
@@ -235,10 +241,10 @@ class Adjudication(Campaign):
         return len(items)
 
     def _plain(self, told: Told) -> dict[str, object]:
-        return {**self._labelling(told.items, told.codes), "annotators": told.annotators}
+        return {**self._units.recorded(told.items, told.codes), "annotators": told.annotators}
 
     def _decide(self, kind: str, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        payload = self._labelling(units, codes)
+        payload = self._units.recorded(units, codes)
         if (self._items.label[units] != codes).any():
             self._become(self._decided(kind, payload), kind, payload)
         else:
