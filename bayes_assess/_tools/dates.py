@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, time
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def iso_text(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def zoned_text(values: object) -> np.ndarray | None:
+def zoned_text(values: Any) -> np.ndarray | None:
     """Return a series of times of a time zone as texts with their offsets, None where it is none, or some are missing.
 
     Arrays of NumPy have no zones: such times would become those of Greenwich.
@@ -44,7 +45,7 @@ def zoned_text(values: object) -> np.ndarray | None:
     kind = getattr(values, "type", getattr(values, "dtype", None))  # of Arrow, of others
     if getattr(kind, "tz", None) is None and getattr(kind, "time_zone", None) is None:
         return None
-    rows = [value.as_py() if hasattr(value, "as_py") else value for value in values]  # type: ignore[attr-defined]
+    rows = [value.as_py() if hasattr(value, "as_py") else value for value in values]
     if not all(isinstance(value, date) and value == value for value in rows):  # NaT is no time that equals itself
         return None
     return np.array([value.isoformat() for value in rows], dtype=str)

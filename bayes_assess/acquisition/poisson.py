@@ -90,7 +90,7 @@ def deviations(measure: CellMeasure, probabilities: Float[np.ndarray, "K C"]) ->
     size = jnp.asarray(measure.size, jnp.float64)[:, None]
     pi = jnp.asarray(probabilities, jnp.float64)
     norms = measure.norms(measure.risk(pi * size / size.sum()))
-    return stochastic_proposal(norms, measure.nonzero, pi, 0.0)[:, -1]  # type: ignore[return-value]
+    return np.asarray(stochastic_proposal(norms, measure.nonzero, pi, 0.0)[:, -1])
 
 
 def inclusion_probabilities(deviation: Items, budget: float, size: Sizes = None) -> Items:

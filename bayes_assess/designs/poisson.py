@@ -16,7 +16,7 @@ That is of batches of a fixed size. Those of a random one (`size="random"`) are 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -165,7 +165,8 @@ class Poisson(RandomSize, Stratifying):
         nothing = xp.zeros(state.counts.shape)
         model: LabelModel = ScoreLabels(self.lam * state.prior + (1 - self.lam) / n_classes, nothing)
         if self.labels == "curve":
-            model = CurveLabels.before_labels(cells.events, n_classes)  # type: ignore[attr-defined]
+            about: Any = cells  # of an event
+            model = CurveLabels.before_labels(about.events, n_classes)
         return replace(state, memory=Rounds.before_labels(state.counts.shape, model, self.random_size))
 
     @x64

@@ -178,8 +178,9 @@ def _of_ranking(table: RankingTable) -> Ratios:
     shape = np.shape(table.nonzero)
     size, above = np.asarray(table.levels.size), np.asarray(table.levels.above)
     middle = 1 - (above + size / 2) / size.sum()
+    of_levels: Any = table.losses
     positive = np.zeros(shape)
-    positive[:, table.losses.positive] = 1.0  # pyright: ignore[reportAttributeAccessIssue] - of levels
+    positive[:, of_levels.positive] = 1.0
     f, g = np.stack([positive * middle[:, None], positive]), np.stack([positive, np.ones(shape)])
     times = len(outputs) // 2
     ends = np.tile([0.0, 1.0], (len(outputs), 1))

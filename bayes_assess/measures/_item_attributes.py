@@ -45,7 +45,7 @@ def positive_code(pool: Pool, positive: object) -> int | None:
     """
     if positive is None:
         return 1 if pool.n_classes == 2 else None
-    if np.ndim(positive) != 0:  # pyright: ignore[reportArgumentType]
+    if np.asarray(positive).ndim:
         raise QuestionError(f"The positive class is the name of one class; found {show(positive)}.")
     codes, wrong = codes_of(np.asarray([positive]), pool.classes)
     if wrong is not None:

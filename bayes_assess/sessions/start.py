@@ -65,7 +65,7 @@ _Believing: TypeAlias = VarianceReduction | Literal["variance_reduction"]
 
 
 @overload
-def assess(  # pyright: ignore[reportOverlappingOverload] - the one question that has sessions of two kinds
+def assess(  # the one question that has sessions of two kinds
     pool: _Items, question: PrecisionCurve, *, design: _Ranking | None = None, **options: Unpack[_AnyOptions]
 ) -> RankedAssessment: ...
 @overload

@@ -87,7 +87,7 @@ def _told(state: BeliefState, labels: Int[np.ndarray, "K O"]) -> BeliefState:
     errors = state.errors
     for cell, outcome in zip(*np.nonzero(others), strict=True):
         for _ in range(0 if errors.is_trivial else others[cell, outcome]):
-            errors = errors.observe(state.row[cell], outcome, np.ones((), bool))  # type: ignore[arg-type]
+            errors = errors.observe(state.row[cell], outcome, np.ones((), bool))
     return replace(
         state,
         counts=state.counts + labels,
