@@ -6,20 +6,20 @@ import codecs
 import csv
 import math
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from bayes_assess._tools.locks import Exclusive
 from bayes_assess._tools.text import without_halves
 
 DELIMITERS = (",", ";", "\t")
 WINDOWS = "cp1252"  # what Excel writes as plain CSV in Western Europe and America
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)  # a first line that Excel writes and does not count
 _LONGEST = 2**31 - 1  # letters of a field; the csv module reads no more than 131,072 unless it is told to
-_LIMIT = threading.Lock()
+_LIMIT = Exclusive()
 _QUOTE, _ENDS = '"', re.compile('[",\t\r\n]')
 _CHUNK = 1 << 16  # rows, or bytes
 _ROWS_OF_TITLES = 10  # among which a header is looked for, to say where it is

@@ -15,7 +15,6 @@ import json
 import os
 import secrets
 import sqlite3
-import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from types import TracebackType
 from typing import Any
 
 from bayes_assess._tools.files import JOURNAL_ID
+from bayes_assess._tools.locks import Exclusive
 from bayes_assess._tools.strict_json import dumps
 from bayes_assess.errors import JournalError, LostTurnError
 from bayes_assess.sessions.journal_checks import (
@@ -79,7 +79,7 @@ class Journal:
         self._connection = connection
         self._meta = meta
         self._start = start  # checksum of the header
-        self._lock = threading.Lock()  # a transaction belongs to one thread from BEGIN to COMMIT
+        self._lock = Exclusive()  # a transaction belongs to one thread from BEGIN to COMMIT
         self._finalizer = weakref.finalize(self, connection.close)
 
     @classmethod
