@@ -57,7 +57,7 @@ class Answered(ABC):
         """
         return self.study_intervals(campaigns, level)
 
-    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated, level: float) -> np.ndarray | None:
         """Return intervals that lean on random items alone, (R, B, *answer, 2); None where there are none."""
         return None
 

@@ -14,12 +14,13 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import AnswerT_co, Question
+from bayes_assess.questions._bounded import BoundedByShares
 from bayes_assess.questions._setting import Simulated
 
 _CLOSE = 0.05  # a verdict's probability within 5 % of that at full labels ([ABA] Table 7)
 
 
-class Comparison(Question[AnswerT_co, AnswerT_co]):
+class Comparison(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     """What all comparisons share: masses of D below, inside and above the region of practical equivalence."""
 
     rope: float
@@ -40,6 +41,10 @@ class Comparison(Question[AnswerT_co, AnswerT_co]):
     def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
         """Compute the probability of the verdict in simulated campaigns, (R, B, *answer)."""
         return self.masses(campaigns.cells, campaigns.prior, campaigns.record).max(-1)
+
+    def n_shares(self, cells: Cells) -> int:
+        """One of either side."""
+        return 2
 
     @abstractmethod
     def masses(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
@@ -113,3 +118,16 @@ def success(
     best = full.max(-1)
     right = masses.argmax(-1) == full.argmax(-1)
     return right & (np.abs(masses.max(-1) - best) < _CLOSE * best), right
+
+
+def differences(
+    low: Float[np.ndarray, "..."], high: Float[np.ndarray, "..."], other_low: np.ndarray, other_high: np.ndarray
+) -> Float[np.ndarray, "... 2"]:
+    """Bound differences of values between these ends.
+
+    Examples
+    --------
+    >>> differences(*np.array([0.5, 0.7, 0.1, 0.4])).round(3).tolist()
+    [0.1, 0.6]
+    """
+    return np.stack([low - other_high, high - other_low], axis=-1)

@@ -71,7 +71,7 @@ class MeasuresAnswered(Answered):
             ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table.outputs) else ends
 
-    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated, level: float) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
         ends = campaigns.record.design_interval
         of_one = self._is_scalar(cells_table(campaigns.cells).outputs)

@@ -18,6 +18,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
+from bayes_assess.questions._bounded import BoundedByShares
 from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeValue, no_interval
 from bayes_assess.questions._priors import accuracy_prior
@@ -31,7 +32,7 @@ _MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as; groups may d
 
 
 @dataclass(frozen=True, eq=False)
-class GroupAccuracy(Question[AnswerT_co, AnswerT_co]):
+class GroupAccuracy(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     """How accurate is the system in every group? See [ABA] "Estimation".
 
     Parameters
@@ -104,6 +105,10 @@ class GroupAccuracy(Question[AnswerT_co, AnswerT_co]):
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, " K"]:
         """Compute every group's accuracy at full labels; 0 for a group without items."""
         return full[:, 1] / np.maximum(full.sum(1), 1)
+
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch K 2"]:
+        """Return the bounds of the share of agreements."""
+        return np.stack([low[..., 1], high[..., 1]], axis=-1)
 
     def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean of every group's accuracy from counts of outcomes (..., K, 2)."""

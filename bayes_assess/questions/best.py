@@ -176,7 +176,7 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         ends = np.stack([found.interval(level) for found in self._study_leads(campaigns)])
         return ends.reshape(*campaigns.record.value.shape, 2)
 
-    def study_design_intervals(self, campaigns: Simulated) -> None:
+    def study_design_intervals(self, campaigns: Simulated, level: float) -> None:
         """Return None: random items are counted for the measures of the systems."""
 
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:

@@ -22,6 +22,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import By, Cut, Partition, ScoreBins, cross, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
+from bayes_assess.questions._bounded import BoundedByShares
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank, no_interval
 from bayes_assess.questions._priors import calibration_prior
 from bayes_assess.questions._setting import Simulated
@@ -38,7 +39,7 @@ _OfBins = Callable[[Cells, np.ndarray], np.ndarray]  # what values of bins, (...
 _Drawn = Callable[[Any], Float[np.ndarray, "S N K"]]  # draws of the accuracies of all bins, from a belief on them
 
 
-class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
+class _CalibrationQuestion(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     """Bins of the confidence inside groups: cell g * B + b is bin b of group g."""
 
     bins: int | ScoreBins
@@ -86,6 +87,20 @@ class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, " G"]:
         """Compute the expected calibration error of every group at full labels, (G,), or of the pool, ()."""
         return self._answer(self.error_of(cells, full[:, 1] / np.maximum(full.sum(1), 1)))
+
+    def n_shares(self, cells: Cells) -> int:
+        """Those of right items in the bins of a group, as many as have items."""
+        return int((by_group(cells, cells.sizes) > 0).sum(-1).max())
+
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "... 2"]:
+        """Bound calibration errors, (..., G, 2): by gaps as small and as great as they can be in every bin."""
+        return np.stack([self._answer(errors) for errors in self._extreme_errors(cells, low, high)], axis=-1)
+
+    def _extreme_errors(self, cells: Cells, low, high) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the greatest calibration error of every group, (..., G)."""
+        below, above = low[..., 1] - cells.mean_score, high[..., 1] - cells.mean_score
+        least = np.maximum(np.maximum(below, -above), 0.0)
+        return self.added(cells, least), self.added(cells, np.maximum(np.abs(below), np.abs(above)))
 
     def error_of(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Compute ECE_g = sum_b p_gb |accuracy_gb - s_gb| of every group ([ABA] "Calibration")."""

@@ -17,8 +17,8 @@ from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import By
 from bayes_assess.questions._base import AnswerT_co
-from bayes_assess.questions._comparison import GroupPair
-from bayes_assess.questions.calibration import Calibration, _CalibrationQuestion, as_bins
+from bayes_assess.questions._comparison import GroupPair, differences
+from bayes_assess.questions.calibration import Calibration, _CalibrationQuestion, as_bins, by_group
 
 if TYPE_CHECKING:
     from bayes_assess.pool.groups import ScoreBins
@@ -114,6 +114,15 @@ class TwoCalibrations(GroupPair[AnswerT_co], _CalibrationQuestion[AnswerT_co]):
             low = np.minimum(low, np.quantile(least[..., first] - great[..., second], tails[0], axis=0))
             high = np.maximum(high, np.quantile(great[..., first] - least[..., second], tails[1], axis=0))
         return np.stack([low, high], axis=-1)
+
+    def n_shares(self, cells: Cells) -> int:
+        """Those of right items in the bins of both groups, as many as have items."""
+        return int((by_group(cells, cells.sizes)[list(self.pair(cells))] > 0).sum())
+
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch 2"]:
+        """Bound the difference by the calibration errors that are furthest apart."""
+        (first, second), (least, most) = self.pair(cells), self._extreme_errors(cells, low, high)
+        return differences(least[..., first], most[..., first], least[..., second], most[..., second])
 
     def _difference(self, cells: Cells, errors: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch"]:
         first, second = self.pair(cells)

@@ -21,6 +21,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
+from bayes_assess.questions._bounded import BoundedByShares
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank, no_interval
 from bayes_assess.questions._priors import confusion_prior
 
@@ -105,7 +106,7 @@ def check_n_classes(pool: Pool) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionMatrix(Question[AnswerT_co, AnswerT_co]):
+class ConfusionMatrix(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     """How often is the label j where the system predicts k? See [ABA] "Estimation".
 
     The answer is a matrix (K, C) of shares: rows = predicted class, columns = label, rows sum to 1.
@@ -185,6 +186,10 @@ class ConfusionMatrix(Question[AnswerT_co, AnswerT_co]):
         """Compute the confusion matrix at full labels; a row of zeros for a class that is never predicted."""
         return full / np.maximum(full.sum(-1, keepdims=True), 1)
 
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch K C 2"]:
+        """Return the bounds of all shares."""
+        return np.stack([low, high], axis=-1)
+
     def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K C"]:
         """Compute the posterior mean of the confusion matrix from counts of labels (..., K, C)."""
         return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
@@ -210,7 +215,7 @@ class ConfusionMatrix(Question[AnswerT_co, AnswerT_co]):
 
 
 @dataclass(frozen=True, eq=False)
-class MostCostly(ExtremeQuestion[AnswerT_co]):
+class MostCostly(BoundedByShares, ExtremeQuestion[AnswerT_co]):
     """Which m predicted classes cost most per item? See [ABA] "Identification".
 
     Parameters
@@ -304,6 +309,24 @@ class MostCostly(ExtremeQuestion[AnswerT_co]):
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K U"]) -> Float[np.ndarray, " K"]:
         """Compute every predicted class's mean cost at full labels; 0 for a class that is never predicted."""
         return (self.levels * full).sum(-1) / np.maximum(full.sum(-1), 1)
+
+    def n_shares(self, cells: Cells) -> int:
+        """Those of all costs that a predicted class can have."""
+        return self.levels.shape[1]
+
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch K 2"]:
+        """Bound costs: the shares are as low as they can be, and the rest goes to the least costs, or the greatest."""
+        used = np.arange(self.levels.shape[1]) <= self._cost.levels[1].max(1, keepdims=True)
+        ends = []
+        for order in (np.argsort(self.levels, axis=-1), np.argsort(-self.levels, axis=-1)):
+            cost, least, room = (
+                np.take_along_axis(part, np.broadcast_to(order, part.shape), axis=-1)
+                for part in (self.levels, low, np.where(used, high - low, 0.0))
+            )
+            before = np.cumsum(room, axis=-1) - room
+            rest = 1 - least.sum(-1, keepdims=True)
+            ends.append((cost * (least + np.clip(rest - before, 0, room))).sum(-1))
+        return np.stack(ends, axis=-1)
 
     def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean of every predicted class's cost from counts of costs (..., K, U)."""

@@ -23,7 +23,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, pool_size
-from bayes_assess.questions._comparison import Comparison, GroupPair, success
+from bayes_assess.questions._comparison import Comparison, GroupPair, differences, success
 from bayes_assess.questions._priors import accuracy_prior
 from bayes_assess.questions._setting import Simulated
 
@@ -151,6 +151,11 @@ class TwoGroups(GroupPair[AnswerT_co], _GroupComparison[AnswerT_co]):
         counts[..., others, :] = 0  # so that more states are the same
         return super()._masses_once(cells, prior, counts)
 
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch 2"]:
+        """Bound the difference by the accuracies that are furthest apart."""
+        first, second = self.pair(cells)
+        return differences(low[..., first, 1], high[..., first, 1], low[..., second, 1], high[..., second, 1])
+
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, ""]:
         """Compute the difference of the accuracies at full labels, first less second."""
         accuracy = full[:, 1] / np.maximum(full.sum(1), 1)
@@ -206,6 +211,12 @@ class AllPairs(_GroupComparison[AnswerT_co]):
         masses[..., second, first, :] = upper[..., ::-1]
         masses[..., np.arange(n_groups), np.arange(n_groups), 1] = 1.0  # a group is as good as itself
         return masses
+
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch G G 2"]:
+        """Bound all differences by the accuracies that are furthest apart, row less column."""
+        low, high = low[..., 1], high[..., 1]
+        ends = differences(low[..., :, None], high[..., :, None], low[..., None, :], high[..., None, :])
+        return np.where(np.eye(cells.n_cells, dtype=bool)[..., None], 0.0, ends)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, "G G"]:
         """Compute the differences of all accuracies at full labels, row less column."""

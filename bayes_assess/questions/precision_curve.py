@@ -231,11 +231,11 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
             return np.stack([campaigns.record.lower, campaigns.record.upper], axis=-1)
         return _precisions(super().study_intervals(campaigns, level), axis=-2)
 
-    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated, level: float) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, T, 2); None where the design keeps none."""
         if _is_ranked(campaigns):
             return None
-        found = super().study_design_intervals(campaigns)
+        found = super().study_design_intervals(campaigns, level)
         return None if found is None else _precisions(found, axis=-2)
 
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:

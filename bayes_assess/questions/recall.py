@@ -24,6 +24,7 @@ from bayes_assess.pool.counting import add_up
 from bayes_assess.pool.groups import Cut, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, Question, check_target
+from bayes_assess.questions._bounded import BoundedByShares
 from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeValue, no_interval
 from bayes_assess.questions._priors import LEARNED, accuracy_prior
@@ -41,7 +42,7 @@ _AROUND_RATES, _AROUND_SHARES = 3.0, 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class GroupRecall(Question[AnswerT_co, AnswerT_co]):
+class GroupRecall(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     """Which share of the positive items does the system find in every group? See [ABA] "Estimation".
 
     That is the true positive rate of a group, which equality of opportunity compares. Items are drawn at random from
@@ -173,6 +174,18 @@ class GroupRecall(Question[AnswerT_co, AnswerT_co]):
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 3"]) -> Float[np.ndarray, " K"]:
         """Compute every group's recall at full labels; 0 for a group without positive items."""
         return full[:, FOUND] / np.maximum(full[:, FOUND] + full[:, MISSED], 1)
+
+    def n_shares(self, cells: Cells) -> int:
+        """Those of positive items that are found, and missed."""
+        return 2
+
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch K 2"]:
+        """Bound recall: with few found and many missed, and the other way round; by 0 and 1 if none may be positive."""
+        least, most = low[..., FOUND], high[..., FOUND]
+        fewest, many = low[..., MISSED], high[..., MISSED]
+        lower = np.divide(least, least + many, out=np.zeros(least.shape), where=least > 0)
+        upper = np.divide(most, most + fewest, out=np.ones(most.shape), where=most + fewest > 0)
+        return np.stack([lower, upper], axis=-1)
 
     def estimate(self, cells: Cells, prior: Any, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute every group's rate: the items expected to be found by those expected to be positive.

@@ -24,7 +24,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import AnswerT_co, pool_size
-from bayes_assess.questions._comparison import Comparison
+from bayes_assess.questions._comparison import Comparison, differences
 from bayes_assess.questions._priors import is_learned, named_prior, own_prior
 
 if TYPE_CHECKING:
@@ -132,6 +132,11 @@ class TwoSystems(Comparison[AnswerT_co]):
         told = counts[..., _DIFFER, :]
         rest = cells.sizes[_DIFFER] - told.sum(-1)
         return paired_pool_rope_masses(alpha, told[..., 1] - told[..., 2], rest, cells.n_items, self.rope)
+
+    def extremes(self, cells: Cells, low, high) -> Float[np.ndarray, "*batch 2"]:
+        """Bound the difference by those of the items on which one system alone is right, as far as there are such."""
+        first, second = ((low[..., _DIFFER, outcome], high[..., _DIFFER, outcome]) for outcome in (1, 2))
+        return cells.weights[_DIFFER] * differences(*first, *second).clip(-1, 1)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "2 4"]) -> Float[np.ndarray, ""]:
         """Compute the difference of the accuracies at full labels, first less second."""

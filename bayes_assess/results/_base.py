@@ -69,7 +69,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
 
     _of_parts: ClassVar[frozenset[str]] = frozenset(  # attributes that only some kinds of evidence, or sections, have
         {
-            *"belief assumption standard_error".split(),
+            *"belief standard_error".split(),
             *"found credible_interval design_interval contradicted band sensitivity".split(),
             *"covariance n_effective in_ellipsoid".split(),
         }
@@ -197,7 +197,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         return self.evidence.belief
 
     @property
-    def assumption(self: Result[MeasureEvidence]) -> str:
+    def assumption(self: Result[MeasureEvidence | Groupwise]) -> str:
         """What estimates and intervals lean on."""
         return self.evidence.assumption
 
@@ -217,8 +217,8 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         return self.evidence.shaped(self.evidence.credible_interval)
 
     @property
-    def design_interval(self: Result[Believed]) -> Float[np.ndarray, "... 2"]:
-        """Intervals from random items alone; of numbers with bounds, such as hold at any time."""
+    def design_interval(self: Result[Believed | Groupwise]) -> Float[np.ndarray, "... 2"]:
+        """Intervals from random items alone; of groups, and of numbers with bounds, such as hold at any time."""
         ends = self.evidence.design_interval
         return ends if ends is None else self.evidence.shaped(ends)
 

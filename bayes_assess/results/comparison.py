@@ -39,6 +39,8 @@ class CompareResult(Result[ComparedT_co, SidesT_co], Generic[ComparedT_co, Sides
     estimate : float
         Posterior mean of D; of measures, the median, or an estimate from weighted draws.
     interval : (2,) floats
+    design_interval : (2,) floats
+        From random items alone, of accuracies and calibration errors at all moments together; not of weighted draws.
     masses : (3,) floats
         mu: posterior probabilities of D < -rope, |D| <= rope and D > rope.
     eta : int
@@ -147,6 +149,8 @@ class PairsResult(Ordered[ComparedT_co, AllSidesT_co], Generic[ComparedT_co, All
     estimate : (G, G) floats, or (G,)
         Posterior means of accuracy differences, row less column; of another measure, that of every group.
     interval : (G, G, 2) floats, or (G, 2)
+    design_interval : (G, G, 2) floats, or (G, 2)
+        From random items alone, of accuracy differences each for itself at all moments together; not of weighted draws.
     difference : (G, G) floats
         Differences, row less column: posterior means of accuracies, medians of another measure.
     difference_interval : (G, G, 2) floats

@@ -39,6 +39,8 @@ class ConfusionResult(Result[Groupwise, Matrix]):
         Posterior means; rows = predicted class, columns = label, rows sum to 1.
     interval : (K, C, 2) floats
         Equal-tailed credible interval of every entry.
+    design_interval : (K, C, 2) floats
+        Interval of every entry by itself that leans on random items alone, see `GroupResult`.
     classes : (C,) names
     size, labelled : (K,) integers
         Items and labels of every predicted class.
@@ -79,6 +81,7 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             raise QuestionError("The question has no costs; ask ba.ConfusionMatrix(cost=...).")
         # Labels are counted by their costs, as if the costs alone had been asked for.
         question = MostCostly(self.question.cost_matrix, target=self.question.target)
+        random = self.evidence.random
         evidence = Groupwise(
             question=question,
             prior=question.merged(self.prior),
@@ -88,6 +91,8 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             design=self.design,
             volunteered=self.volunteered,
             seed=self.seed,
+            random=None if random is None else random.merged(question.merge),
+            is_given=self.evidence.is_given,
             # The hyperparameters of a mixture have learned from all labels, not from their costs alone.
             belief=question.merged(self.posterior) if self.belief or is_mixture(self.prior) else None,
         )

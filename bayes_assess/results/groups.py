@@ -49,6 +49,12 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         ``target="population"`` the posterior mean.
     interval : (G, 2) floats
         Equal-tailed credible interval.
+    design_interval : (G, 2) floats
+        Interval that leans on no prior and on no score: on items alone that were drawn at random within groups. It
+        holds at all moments together, for each group by itself, whatever labels that did not come back would have
+        shown.
+    assumption : str
+        What estimate and interval lean on.
     level : float
         Posterior probability of the interval.
     guarantee : str

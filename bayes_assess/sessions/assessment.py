@@ -214,7 +214,8 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         of = asked, cells, self.prior, self._state.counts, found
         own = question is None and posterior is None
         notes = self._of_labels_in_wait(asked.labels_each) if own else ()
-        return self._answered(*of, level=level, skipped=self._items.skipped_by_cell, notes=notes)
+        random = self._random_labels(asked, cells, state.counts) if question is None else None
+        return self._answered(*of, level=level, skipped=self._items.skipped_by_cell, notes=notes, random=random)
 
     def __repr__(self) -> str:
         return (

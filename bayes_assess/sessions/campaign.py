@@ -19,6 +19,7 @@ from bayes_assess.designs import (
     update_batch,
 )
 from bayes_assess.errors import BayesAssessError
+from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.units import Units
@@ -227,6 +228,7 @@ class Campaign(Course):
         skipped: Int[np.ndarray, " K"],
         design: str | None = None,
         notes: Sequence[str] = (),
+        random: RandomLabels | None = None,
     ) -> Result:
         """Make the result of a question: what labels say of it, and how the campaign came by them.
 
@@ -245,6 +247,8 @@ class Campaign(Course):
             The name of the design as which the labels count, the campaign's own by default.
         notes : sequence of str
             Sentences, which come before those on annotators.
+        random : RandomLabels, optional
+            Which labels are of random items of their cells.
         """
         return make_result(
             question=asked,
@@ -257,10 +261,43 @@ class Campaign(Course):
             skipped=skipped,
             seed=self._seed,
             notes=(*notes, *self._of_items_set_aside(asked.labels_each), *self._annotators.said()),
+            random=random,
             labelled_by=self._annotators.by_whom(),
             of_pool=asked.result_fields(self._pool),
             found=found,
         )
+
+    def _random_labels(self, asked: Question, cells: Cells, counts: Int[Array, "K O"]) -> RandomLabels | None:
+        """Tell labels of items that were drawn at random within their cells from others; None if none are so drawn.
+
+        An item that was handed out counts as drawn whatever became of it since: whoever tells some labels of a sheet,
+        sets hard items aside, or gives them back, has chosen which labels there are.
+
+        Parameters
+        ----------
+        asked, cells
+            The question, and cells within which items were drawn in random order.
+        counts : (K, O) integers
+            All labels of these cells by outcome.
+        """
+        if not self.design.plays_arms:
+            return None
+        book, counts = self._items, np.asarray(counts, np.int64)
+
+        def by_cell(items):
+            return np.bincount(cells.source.cells_of(items), minlength=cells.n_cells)
+
+        if not any(event.kind in ("skip", "release") for event in self._events) and not book.n_volunteered:
+            return RandomLabels.all_of(counts)._replace(lost=by_cell(book.awaited))
+        asks = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "ask"]
+        drawn = np.unique(self._units.named(np.concatenate(asks))) if asks else np.zeros(0, np.int64)
+        items, codes = book.told
+        of_drawn = np.isin(items, drawn)
+        some, codes = items[of_drawn], self._units.counted(codes[of_drawn])
+        of_random = np.zeros_like(counts)
+        np.add.at(of_random, (cells.source.cells_of(some), asked.outcomes_on(cells, self._pool, some, codes)), 1)
+        lost, aside = np.setdiff1d(drawn, items), np.setdiff1d(book.aside, drawn)
+        return RandomLabels(of_random, by_cell(lost), counts - of_random, by_cell(aside))
 
     def _of_labels_in_wait(self, labels_each: int) -> tuple[str, ...]:
         """Say for which items random labels wait, where they count in the order in which their items were asked for."""

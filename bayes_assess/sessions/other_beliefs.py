@@ -100,7 +100,7 @@ class Other:
     def answering(self) -> Callable[[Labelled], dict[str, object]]:
         """Return what says the answer to the session's question, see `Labelled.given`; refuse where it cannot."""
         if self.design.plays_arms:
-            return lambda known: {"belief": self.of_groups()[0]}
+            return lambda known: {"belief": self.of_groups()[0], "is_given": True}
         check_one_class_each(self.question, self.pool)
         return self._of_measures
 

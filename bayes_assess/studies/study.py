@@ -135,9 +135,9 @@ class Study:
     def design_intervals(self) -> Mapping[str, Float[np.ndarray, "R B ... 2"] | None]:
         """Intervals that lean on random items alone, by design, (repeats, budgets, *answer, 2), or None.
 
-        They hold at all budgets at once with the probability `level`, whatever the scores are worth.
+        They hold at all budgets at once with the probability `level`, whatever the scores, or the prior, are worth.
         """
-        return _Lazy(self.campaigns, self.question.study_design_intervals)
+        return _Lazy(self.campaigns, lambda c: self.question.study_design_intervals(c, self.level))
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Float[np.ndarray, "R B"]]]:

@@ -282,7 +282,7 @@ def test_names_of_classes_by_the_question_are_classes():
 
 def test_verdicts_on_accuracies_and_on_measures_are_of_one_class():
     pool = ba.Pool(predictions=[0, 1, 1, 0], classes=[0, 1], groups={"site": list("abab")}, systems={"b": [0, 1, 0, 0]})
-    of_measures, of_groups = {"assumption", "standard_error"}, {"belief"}
+    of_measures, of_groups = {"standard_error"}, {"belief"}
     for question, design, own in (
         (ba.Compare("a", "b", by="site"), None, of_groups),
         (ba.Compare(second="b"), None, of_groups),
@@ -295,6 +295,7 @@ def test_verdicts_on_accuracies_and_on_measures_are_of_one_class():
         assert type(result) is ba.CompareResult
         assert {name for name in of_measures | of_groups if hasattr(result, name)} == own
         assert own == (of_measures | of_groups) & {*dir(result)}
+        assert result.assumption.startswith("Nothing is assumed")  # all is labelled
         assert result.headline == result.verdict
         assert result.verdict_table()["probability"].tolist() == result.masses.tolist()
         assert result.masses[result.eta] == result.probability == 1

@@ -11,9 +11,11 @@ import numpy as np
 
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.text import labels_suggest
 from bayes_assess._tools.to_arviz import Arrays, ArvizData, to_arviz
 from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.models.belief import Belief, Posterior, pool_shares
+from bayes_assess.estimators.random_counts import RandomLabels
+from bayes_assess.models.belief import Belief, Posterior, is_mixture, pool_shares
 from bayes_assess.questions._base import pool_size
 from bayes_assess.results._learned import contradiction
 from bayes_assess.results.evidence.told import Told
@@ -27,15 +29,50 @@ class Groupwise(Told):
     ----------
     belief : Belief, optional
         A posterior that has seen the labels, in the place of the prior's.
+    is_given : bool
+        Whether it is that of another model.
     """
 
     belief: Belief | None = field(kw_only=True, default=None)
+    is_given: bool = field(kw_only=True, default=False)
 
     @property
     def guarantee(self) -> str:
         """What intervals promise: ``"exact"`` once everything is labelled and the answer is about this pool."""
         exact = self.question.target == "pool" and self.question.settled(self.cells, self.counts)
         return "exact" if exact else "credible"
+
+    @property
+    def assumption(self) -> str:
+        """What estimates and intervals lean on."""
+        if self.guarantee == "exact":
+            return "Nothing is assumed: every item is labelled that can matter."
+        if self.is_given:
+            return "The posterior that was given is taken to be right."
+        if self.belief is None and not is_mixture(self.prior):
+            return "What the prior expects counts as labels would."
+        alike = "Groups" if getattr(self.question, "bins", None) is None else "Bins"
+        scores = "" if self.cells.mean_score is None else ", and scores to say as much,"
+        return f"{alike} are taken to be as much alike{scores} as {labels_suggest(self.labels_used)}."
+
+    @cached_property
+    def design_interval(self) -> Float[np.ndarray, "..."]:
+        """Intervals that lean on no prior and no score: on items that were drawn at random within groups, alone.
+
+        They hold at whatever moment a campaign stops, see `RandomLabels`. Of labels that were drawn otherwise it is all
+        that they leave possible.
+        """
+        asked: Any = self.question  # is one that is bounded by shares
+        return asked.random_interval(self.cells, self.random or self._all_known(), self.level)
+
+    def _all_known(self) -> RandomLabels:
+        """Take no label for a random one."""
+        nothing = RandomLabels.all_of(np.zeros_like(self.counts))
+        return nothing._replace(known=self.counts, aside=self.cells.sizes - self.counts.sum(-1))
+
+    def shaped(self, values: np.ndarray) -> np.ndarray:
+        """Return values of answers as they are: they have the shape of the answer."""
+        return values
 
     @cached_property
     def posterior(self) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Int
+from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
@@ -33,6 +34,7 @@ class Told(ABC):
     seed: int = 0
     notes: tuple[str, ...] = ()
     labelled_by: str = ""
+    random: RandomLabels | None = None  # which labels are of random items of their cells, where a design draws these
 
     def __post_init__(self):
         object.__setattr__(self, "level", checked_level(self.level))
