@@ -318,13 +318,22 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
     def _on_groups(self) -> list[str]:
         if self.question.sign:
             return [self._extremes()]
-        width = np.diff(self.interval[self.size > 0], axis=-1)
-        return [
+        width, several = np.diff(self.interval[self.size > 0], axis=-1), int((self.size > 0).sum()) > 1
+        said = (
             f"{len(width)} groups by {self.by}; their intervals are {np.median(width):.3f} wide in the median and "
-            f"{width.max():.3f} at most."
-            if len(width) > 1
-            else f"1 group by {self.by}; its interval is {width.max():.3f} wide.",
-        ]
+            f"{width.max():.3f} at most"
+            if several
+            else f"1 group by {self.by}; its interval is {width.max():.3f} wide"
+        )
+        return [f"{said}{self._by_random_labels(several)}."]
+
+    def _by_random_labels(self, several: bool) -> str:
+        """Say how wide intervals are that lean on nothing, the end of a sentence; nothing where there are none."""
+        if self.guarantee == "exact" or self.evidence.random is None:
+            return ""
+        width = np.diff(self.design_interval[self.size > 0], axis=-1)
+        widths = f"{np.median(width):.3f} and {width.max():.3f}" if several else f"{width.max():.3f}"
+        return f"; by {'their' if several else 'its'} own random labels alone, {widths}"
 
     def _prior_estimate(self) -> Float[np.ndarray, " G"]:
         """Compute what the estimate was before any label."""
