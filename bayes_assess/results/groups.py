@@ -329,9 +329,10 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
 
     def _by_random_labels(self, several: bool) -> str:
         """Say how wide intervals are that lean on nothing, the end of a sentence; nothing where there are none."""
-        if self.guarantee == "exact" or self.evidence.random is None:
+        ends = self.evidence.by_random_labels
+        if ends is None:
             return ""
-        width = np.diff(self.design_interval[self.size > 0], axis=-1)
+        width = np.diff(ends[self.size > 0], axis=-1)
         widths = f"{np.median(width):.3f} and {width.max():.3f}" if several else f"{width.max():.3f}"
         return f"; by {'their' if several else 'its'} own random labels alone, {widths}"
 

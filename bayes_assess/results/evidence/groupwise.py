@@ -65,6 +65,11 @@ class Groupwise(Told):
         asked: Any = self.question  # is one that is bounded by shares
         return asked.random_interval(self.cells, self.random or self._all_known(), self.level)
 
+    @property
+    def by_random_labels(self) -> Float[np.ndarray, "..."] | None:
+        """The same where labels are random ones, and something is left open; else None."""
+        return None if self.random is None or self.guarantee == "exact" else self.design_interval
+
     def _all_known(self) -> RandomLabels:
         """Take no label for a random one."""
         nothing = RandomLabels.all_of(np.zeros_like(self.counts))

@@ -269,7 +269,9 @@ class CalibrationErrors(GroupSection):
         """Say the calibration error of the pool; without groups, the greatest of a bin, and its direction."""
         words = self.evidence.interval_label
         error, (low, high) = self.overall
-        lines = [f"Expected calibration error {error:.3f}, {words} [{low:.3f}, {high:.3f}]."]
+        second = self.evidence.by_random_labels if self.alone else None
+        by_random = "" if second is None else f"; by random labels alone [{second[0]:.3f}, {second[1]:.3f}]"
+        lines = [f"Expected calibration error {error:.3f}, {words} [{low:.3f}, {high:.3f}]{by_random}."]
         if not self.alone:
             return lines
         maximum, (low, high) = self.maximum_error[0], self.maximum_error_interval[0]
