@@ -79,6 +79,12 @@ class Browser:
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
 
+    def double_click(self, element: Any) -> None:
+        """Click twice at once, whatever has come into the place of an element after the first time."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver).double_click(element).perform()
+
     def saved(self) -> None:
         """Wait until the server has all answers."""
         until(lambda: self.run("return Object.keys(localStorage).length === 0"), "answers to be saved")

@@ -357,6 +357,27 @@ def test_why_an_answer_was_not_taken_can_be_read(browser):
     assert session.labelled[1].tolist() == [42]
 
 
+def test_a_double_click_answers_one_item(browser):
+    several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
+    for pool, question in (
+        (ba.Pool(predictions=["a", "b"] * 10), ba.GroupAccuracy()),
+        (several, ba.Metric("f1_micro")),
+    ):
+        session = ba.assess(pool, question)
+        with served(session) as address:
+            browser.open(address)
+            button = browser.all(".choice")[-1]  # of several labels, that none applies
+            browser.double_click(button)
+            browser.saved()
+            assert session.labels_used == 1
+            browser.double_click(next(one for one in browser.all(".acts button") if "Nobody" in one.text))
+            browser.saved()
+            assert (session.labels_used, session.n_skipped) == (1, 1)
+            for n in (2, 3):
+                browser.all(".choice")[-1].click()
+                until(lambda n=n: browser.used() == n)
+
+
 def test_the_page_works_by_the_keyboard_alone_on_phones_and_in_the_dark(browser):
     texts = {"text": ["word " * 60, "x" * 300] * 5}
     session = ba.assess(ba.Pool(predictions=["a long name of a class", "b"] * 5, show=texts), ba.GroupAccuracy())

@@ -2,6 +2,7 @@
 // What items say is only ever text to it.
 
 const AGAIN = [500, 1000, 2000, 4000]; // milliseconds until what did not arrive is sent again
+const TWICE = 400; // milliseconds after an item came within which the second click of a double click is no answer to it
 const TO_READ = 5000; // milliseconds that people have to read why an answer was not taken, however fast they go on
 const SILENT = "The server does not answer.";
 const ANEW = "The server was started anew: open the page by the address that it printed then.";
@@ -41,6 +42,7 @@ export function mount(root, link) {
   let sending = false;
   let showing = false;
   let pressed = 0; // when, for measurements
+  let came = -Infinity; // when the item on the screen came
   const part = {};
 
   // The parts of the page -------------------------------------------------------------------------------------------
@@ -171,6 +173,7 @@ export function mount(root, link) {
   // What the person does --------------------------------------------------------------------------------------------
   function fresh() {
     const card = shown();
+    came = performance.now();
     given = editing?.answers ? [...editing.answers] : (card?.sides ?? []).map(() => (spec.kind === "several" ? [] : null));
     if (spec.kind === "several") given = given.map((one) => [...(one ?? [])]);
     query = "";
@@ -484,7 +487,11 @@ export function mount(root, link) {
     part.aside.replaceChildren(...children);
   }
 
-  root.addEventListener("click", (event) => (pressed = event.timeStamp), true);
+  root.addEventListener("click", (event) => {
+    pressed = event.timeStamp;
+    const answers = part.input.contains(event.target) || part.skip.contains(event.target);
+    if (answers && event.detail > 1 && event.timeStamp - came < TWICE) event.stopPropagation(); // meant for the item before
+  }, true);
   link.listen(root, onKey);
   draw();
   start();
