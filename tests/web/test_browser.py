@@ -304,6 +304,8 @@ def test_people_differ_and_somebody_decides(browser):
         browser.open(address)
         next(button for button in browser.all(".tools button") if button.text == "To decide (1)").click()
         until(lambda: "anna: a · ben: b. Decide." in browser.text(".card"))
+        browser.press("n")  # a decision takes no note
+        assert not [field for field in browser.all("textarea") if field.is_displayed()]
         browser.press("b")
         until(lambda: not session.n_disagreements)
         next(button for button in browser.all(".tools button") if button.text == "Answer").click()
@@ -376,6 +378,30 @@ def test_a_double_click_answers_one_item(browser):
             for n in (2, 3):
                 browser.all(".choice")[-1].click()
                 until(lambda n=n: browser.used() == n)
+
+
+def test_a_note_stays_with_its_item_when_its_field_is_left(browser):
+    session = ba.assess(ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True), ba.Metric("f1_micro"))
+    with served(session) as address:
+        browser.open(address)
+        browser.press("a", "n", *"odd", "\ue00c")
+        assert browser.run("return document.querySelector('textarea').value") == "odd"
+        browser.press("\ue007")
+        browser.saved()
+        browser.press("n", "\ue00c")  # nothing was written, and nothing is left
+        assert not [field for field in browser.all("textarea") if field.is_displayed()]
+    assert [note.text for note in session.notes] == ["odd"]
+    assert session.labelled[1].tolist() == ["a"]
+
+
+def test_a_search_that_is_left_keeps_what_was_chosen(browser):
+    names = [f"class {i:02}" for i in range(30)]
+    pool = ba.Pool(predictions=[f"{name};class 00" for name in names[1:]], multilabel=True)
+    with served(ba.assess(pool, ba.Metric("f1_micro"))) as address:
+        browser.open(address)
+        browser.press(*"23", "\ue007", *"11", "\ue00c")
+        assert browser.run("return document.querySelector('.typed input').value") == ""
+        assert [button.text for button in browser.all(".choice[aria-pressed=true]")] == ["class 23"]
 
 
 def test_the_page_works_by_the_keyboard_alone_on_phones_and_in_the_dark(browser):

@@ -253,17 +253,25 @@ export function mount(root, link) {
     part.live.textContent = "This item again; choose its right label, or Escape to leave it as it is.";
   }
 
-  function leave() {
+  /** Leave a field, of which a search is over and a note stays with the item; or else an old answer as it is. */
+  function leave(field) {
     if (deciding) return stopDeciding();
-    if (note != null) note = null;
-    else editing = null;
+    if (field === part.note) note = note || null;
+    else if (field.tagName === "INPUT" && !editing) query = "";
+    else {
+      const typed = editing ? null : note;
+      editing = null;
+      fresh();
+      note = typed;
+      part.note.value = typed ?? "";
+    }
     refusal.text = "";
-    fresh();
     draw();
     attend();
   }
 
   function openNote() {
+    if (!shown() || deciding) return;
     note = note ?? "";
     draw();
     part.note.focus();
@@ -313,7 +321,7 @@ export function mount(root, link) {
     pressed = event.timeStamp;
     const target = event.target;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (key === "Escape") return void (target.blur?.(), leave());
+    if (key === "Escape") return void (target.blur?.(), leave(target));
     if (target === part.note) return;
     const typing = target.tagName === "INPUT";
     const empty = typing && (target.type === "number" ? !/^[\d.,eE+-]$/.test(event.key) && key !== "Backspace" && key !== "Enter" || (key === "Backspace" && !target.value) : !target.value && (key === " " || key === "Backspace" || key === "?"));
@@ -357,7 +365,7 @@ export function mount(root, link) {
     drawInput(card);
     part.note.hidden = note == null;
     part.acts.hidden = !card;
-    part.skip.hidden = Boolean(deciding);
+    part.skip.hidden = part.noted.hidden = Boolean(deciding); // a decision takes no note
     part.skip.disabled = Boolean(editing?.answers);
     part.undo.disabled = !recent.length || editing?.key === recent[0]?.key;
     drawRecent();
