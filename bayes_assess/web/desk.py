@@ -290,6 +290,7 @@ class Desk:
             "open": cards,
             "recent": [one.plain() if key not in have else {"key": key} for key, one in seat.recent.items()],
             "waiting": waiting,
+            "others": not seat.open and self._others_have(),  # for whom the page waits
             "counts": self.counts(),
         }
 
@@ -308,10 +309,13 @@ class Desk:
                 said = str(error)
         if seat.open:
             return ""
-        away = any(other.open for other in self._seats.values())
-        if away or self.session.n_pending:
+        if self._others_have():
             return said or "All other items are with others; wait until they are back."
         return said or "Nothing is left to label."
+
+    def _others_have(self) -> bool:
+        """Tell whether somebody has items that may come back."""
+        return bool(self.session.n_pending) or any(other.open for other in self._seats.values())
 
     def _ask(self, seat: Seat, n: int) -> None:
         session, each = self.session, self.session.question.labels_each

@@ -359,6 +359,21 @@ def test_why_an_answer_was_not_taken_can_be_read(browser):
     assert session.labelled[1].tolist() == [42]
 
 
+def test_who_waits_for_others_goes_on_when_their_items_are_back(browser):
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 2), ba.GroupAccuracy(), design="random")
+    away = session.ask(3).ids  # of a sheet
+    with served(session) as address:
+        browser.open(address)
+        browser.press("a")
+        until(lambda: "wait until they are back" in browser.text(".card"))
+        session.release(away[:1])
+        until(lambda: browser.text(".card .field p") == str(away[0]), "the item that is back")
+        browser.press("b")
+        browser.saved()
+        session.tell(away[1:], ["a", "b"])
+        until(lambda: "Nothing is left to label." in browser.text(".card"))
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

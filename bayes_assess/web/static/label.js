@@ -2,6 +2,7 @@
 // What items say is only ever text to it.
 
 const AGAIN = [500, 1000, 2000, 4000]; // milliseconds until what did not arrive is sent again
+const WAIT = 5000; // milliseconds until somebody looks again whether items are back that others had
 const TWICE = 400; // milliseconds after an item came within which the second click of a double click is no answer to it
 const TO_READ = 5000; // milliseconds that people have to read why an answer was not taken, however fast they go on
 const SILENT = "The server does not answer.";
@@ -108,6 +109,8 @@ export function mount(root, link) {
     info = { ...info, ...found, counts: { ...info.counts, ...found.counts } };
     if (!editing && !deciding && open[0]?.key !== before) fresh();
     draw();
+    clearTimeout(again.wait);
+    if (info.others && !info.names_wanted && !open.length) again.wait = setTimeout(() => ask("next", {}, take), WAIT);
   }
 
   async function start() {
