@@ -374,6 +374,27 @@ def test_who_waits_for_others_goes_on_when_their_items_are_back(browser):
         until(lambda: "Nothing is left to label." in browser.text(".card"))
 
 
+def test_numbers_are_taken_as_people_write_them_or_not_at_all(browser):
+    session = ba.assess(ba.Pool(predictions=[7.5] * 20, bounds=(0, np.inf)), ba.Metric("mae"))
+    written = {"4,5": 4.5, "4.5": 4.5, "1e1": 10, "0,125": 0.125, ".5": 0.5, "1,2345": 1.2345, "12": 12, "5,": 5}
+    refused = ["1,234", "1.234,5", "3 000", "-3", "1e999", "4 5", "--4", "1x"]  # none, or one of two
+    with served(session) as address:
+        browser.open(address)
+        for n, text in enumerate(written, start=1):
+            browser.press(*text, "\ue007")
+            until(lambda n=n: browser.used() == n, text)
+        for text in refused:
+            browser.press(*text, "\ue007")
+            until(lambda text=text: f'found "{text}"' in browser.text(".notice"), text)
+            browser.press(*["\ue003"] * len(text))
+        browser.press("\ue007")
+        said = "A label here is a number of at least 0, written like 1234.5; found none."
+        until(lambda: browser.text(".notice") == said)
+        browser.saved()
+    assert sorted(map(float, session.labelled[1])) == sorted(written.values())
+    assert not session.n_skipped
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

@@ -23,6 +23,13 @@ function make(tag, attributes = {}, ...children) {
 const number = (value, digits = 3) => (value == null ? "–" : Number(value).toFixed(digits));
 const ends = ([low, high]) => `[${number(low)}, ${number(high)}]`;
 
+/** Read a number as people write it, with a point or a comma; NaN where it is none, or the comma may be of thousands. */
+function numberIn(text) {
+  const plain = text.trim().replace("\u2212", "-");
+  const written = /^[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?$/i.test(plain) && !/^[+-]?[1-9]\d{0,2},\d{3}$/.test(plain);
+  return written ? Number(plain.replace(",", ".")) : NaN;
+}
+
 /** Put a labelling page into an element. */
 export function mount(root, link) {
   let spec = { kind: "one", choices: [] };
@@ -327,8 +334,7 @@ export function mount(root, link) {
     if (key === "Escape") return void (target.blur?.(), leave(target));
     if (target === part.note) return;
     const typing = target.tagName === "INPUT";
-    const empty = typing && (target.type === "number" ? !/^[\d.,eE+-]$/.test(event.key) && key !== "Backspace" && key !== "Enter" || (key === "Backspace" && !target.value) : !target.value && (key === " " || key === "Backspace" || key === "?"));
-    if (typing && !empty) return;
+    if (typing && isOf(target, key)) return;
     if ((key === " " || key === "Enter") && target.tagName === "BUTTON") return; // that button
     const act = { " ": skip, u: undo, Backspace: undo, n: openNote, "?": help, Enter: spec.kind === "several" ? submit : null, "/": focusInput }[key];
     const choice = typing || spec.search ? null : spec.choices.find((one) => one.key === key);
@@ -337,6 +343,12 @@ export function mount(root, link) {
     if (event.repeat) return; // one press, one answer
     if (choice) choose(choice.code);
     else act();
+  }
+
+  /** Tell whether a key is typed into a field; others, in an empty one above all, do what they do everywhere. */
+  function isOf(field, key) {
+    const acts = !field.value && [" ", "Backspace", "?"].includes(key);
+    return field.name === "number" ? /^[\d.,e+-]$/.test(key) || key === "Enter" || (!acts && [" ", "Backspace"].includes(key)) : !acts;
   }
 
   /** Bring the focus to the item, or to the field that takes its label. */
@@ -461,9 +473,16 @@ export function mount(root, link) {
 
   function numberForm(at) {
     const [low, high] = spec.bounds;
-    const field = make("input", { type: "number", ...(low != null && { min: low }), ...(high != null && { max: high }), step: "any", required: true, "aria-label": `The label: ${spec.within}`, placeholder: spec.within });
+    // A field of text, as those of numbers leave out what they do not take, such as the comma of 4,5.
+    const field = make("input", { name: "number", inputmode: low >= 0 && low != null ? "decimal" : "text", autocomplete: "off", "aria-label": `The label: ${spec.within}`, placeholder: spec.within });
     if (given[at] != null) field.value = given[at];
-    return make("form", { class: "typed", submit: (event) => { event.preventDefault(); if (field.value !== "") choose(Number(field.value)); } }, field, make("button", { class: "send" }, "Done ", make("kbd", {}, "Enter")));
+    return make("form", { class: "typed", submit: (event) => {
+      event.preventDefault();
+      const value = numberIn(field.value);
+      if (Number.isFinite(value) && value >= (low ?? -Infinity) && value <= (high ?? Infinity)) return choose(value);
+      problem = `A label here is ${spec.within}, written like 1234.5; found ${field.value.trim() ? `"${field.value}"` : "none"}.`;
+      draw();
+    } }, field, make("button", { class: "send" }, "Done ", make("kbd", {}, "Enter")));
   }
 
   function drawRecent() {
