@@ -430,6 +430,29 @@ def test_a_note_stays_with_its_item_when_its_field_is_left(browser):
     assert session.labelled[1].tolist() == ["a"]
 
 
+def test_what_is_searched_and_not_chosen_is_asked_about(browser):
+    names = [f"class {i:02}" for i in range(90)]
+    pool = ba.Pool(predictions=[f"{name};class 00" for name in names[1:]], multilabel=True)
+    session = ba.assess(pool, ba.Metric("f1_micro"))
+    with served(session) as address:
+        browser.open(address)
+        browser.press(*"89", "\ue007")
+        until(lambda: browser.text(".chosen") == "Chosen: class 89")
+        assert "class 89" in browser.text(".choices")  # though it is the last of them
+        assert browser.text(".acts").split() == ["Nobody", "can", "say", "space", "Undo", "Note"]
+        browser.press(*"clas 7", "\ue007")  # a slip
+        until(lambda: browser.text(".notice") == 'No label has "clas 7" in its name.')
+        browser.press(*["\ue003"] * 6, *"class 7")
+        browser.all(".send")[0].click()
+        until(lambda: "Choose one of the labels" in browser.text(".notice"))
+        browser.press("\ue007", "\ue007")
+        browser.saved()
+        assert session.labelled[1].tolist() == ["class 70;class 89"]
+        browser.press(*"none", "\ue007")
+        until(lambda: browser.used() == 2)
+    assert sorted(session.labelled[1].tolist()) == ["-", "class 70;class 89"]
+
+
 def test_a_search_that_is_left_keeps_what_was_chosen(browser):
     names = [f"class {i:02}" for i in range(30)]
     pool = ba.Pool(predictions=[f"{name};class 00" for name in names[1:]], multilabel=True)

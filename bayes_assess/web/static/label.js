@@ -3,6 +3,7 @@
 
 const AGAIN = [500, 1000, 2000, 4000]; // milliseconds until what did not arrive is sent again
 const WAIT = 5000; // milliseconds until somebody looks again whether items are back that others had
+const MOST = 60; // labels that are listed at a time
 const TWICE = 400; // milliseconds after an item came within which the second click of a double click is no answer to it
 const TO_READ = 5000; // milliseconds that people have to read why an answer was not taken, however fast they go on
 const SILENT = "The server does not answer.";
@@ -76,6 +77,7 @@ export function mount(root, link) {
   if (!root.hasAttribute("tabindex")) root.setAttribute("tabindex", "-1");
 
   const shown = () => (deciding ? deciding[0] : editing) ?? open[0] ?? null;
+  const titleOf = (choice) => (choice.code === spec.none ? "None applies" : choice.name);
   const nameOf = (code) => spec.choices.find((choice) => choice.code === code)?.name ?? String(code);
   const inWords = (answer) => answer == null ? "nobody can say" : Array.isArray(answer) ? answer.map(nameOf).join(", ") : spec.kind === "number" ? String(answer) : nameOf(answer);
 
@@ -219,6 +221,14 @@ export function mount(root, link) {
     ask("decide", { key: card.key, answers }, showDecisions);
   }
 
+  /** Be done with several labels, of which none is being searched. */
+  function done() {
+    if (!query.trim()) return submit();
+    problem = matching().length ? `Choose one of the labels with "${query}" in their names, or empty the search.` : `No label has "${query}" in its name.`;
+    draw();
+    focusInput();
+  }
+
   function choose(code) {
     const card = shown();
     if (!card) return;
@@ -315,8 +325,8 @@ export function mount(root, link) {
     const rows = [
       [spec.kind === "number" ? "digits, Enter" : "keys on the buttons", spec.kind === "several" ? "choose, or no longer" : "answer"],
       ...(spec.kind === "several" ? [["Enter", "done with this item"]] : []),
-      ["space", "nobody can say: set the item aside"], ["u or backspace", "undo: show the last answer again, to change it"],
-      ["n", "note on this item"], ["Escape", "leave a field, or an old answer as it is"], ["?", "these keys"],
+      ["space", "nobody can say: set the item aside"], [spec.search ? "backspace" : "u or backspace", "undo: show the last answer again, to change it"],
+      ...(spec.search ? [] : [["n", "note on this item"]]), ["Escape", "leave a field, or an old answer as it is"], ["?", "these keys"],
     ];
     part.help.replaceChildren(
       make("h2", {}, "Keys"),
@@ -336,7 +346,7 @@ export function mount(root, link) {
     const typing = target.tagName === "INPUT";
     if (typing && isOf(target, key)) return;
     if ((key === " " || key === "Enter") && target.tagName === "BUTTON") return; // that button
-    const act = { " ": skip, u: undo, Backspace: undo, n: openNote, "?": help, Enter: spec.kind === "several" ? submit : null, "/": focusInput }[key];
+    const act = { " ": skip, u: undo, Backspace: undo, n: openNote, "?": help, Enter: spec.kind === "several" ? done : null, "/": focusInput }[key];
     const choice = typing || spec.search ? null : spec.choices.find((one) => one.key === key);
     if (!act && !choice) return;
     event.preventDefault();
@@ -382,6 +392,7 @@ export function mount(root, link) {
     part.acts.hidden = !card;
     part.skip.hidden = part.noted.hidden = Boolean(deciding); // a decision takes no note
     part.skip.disabled = Boolean(editing?.answers);
+    for (const one of [part.undo, part.noted]) one.querySelector("kbd").hidden = spec.search; // where letters are searched
     part.undo.disabled = !recent.length || editing?.key === recent[0]?.key;
     drawRecent();
     root.classList.toggle("with-answer", showing && info.show_answer);
@@ -442,7 +453,9 @@ export function mount(root, link) {
     else {
       if (spec.search) children.push(searchForm());
       children.push(choiceButtons(at));
-      if (spec.kind === "several") children.push(make("div", { class: "typed" }, make("button", { type: "button", class: "send", click: submit }, "Done ", make("kbd", {}, "Enter"))));
+      // Of many labels those that are chosen may be out of sight.
+      if (spec.search && spec.kind === "several" && given[at].length) children.push(make("p", { class: "hint chosen" }, `Chosen: ${inWords(given[at])}`));
+      if (spec.kind === "several") children.push(make("div", { class: "typed" }, make("button", { type: "button", class: "send", click: done }, "Done ", make("kbd", {}, "Enter"))));
     }
     const active = root.getRootNode().activeElement; // within marimo's shadow, too
     const focused = part.input.contains(active) && active.tagName === "INPUT";
@@ -450,12 +463,19 @@ export function mount(root, link) {
     if (focused || ((spec.search || spec.kind === "number") && link.alone && note == null)) focusInput();
   }
 
+  /** Return the choices with what is searched in their names, those that are called so first. */
+  function matching() {
+    const wanted = query.trim().toLowerCase();
+    const found = spec.choices.filter((one) => titleOf(one).toLowerCase().includes(wanted));
+    return [...found.filter((one) => titleOf(one).toLowerCase() === wanted), ...found.filter((one) => titleOf(one).toLowerCase() !== wanted)];
+  }
+
   function choiceButtons(at) {
     const chosen = [given[at]].flat();
     const small = spec.choices.every((one) => one.name.length <= 3);
-    const found = spec.search ? spec.choices.filter((one) => one.name.toLowerCase().includes(query.toLowerCase()) || chosen.includes(one.code)).slice(0, 60) : spec.choices;
+    const found = spec.search ? [...new Set([...matching().slice(0, MOST), ...spec.choices.filter((one) => chosen.includes(one.code))])] : spec.choices;
     const buttons = found.map((one) => make("button", { type: "button", class: "choice", "aria-pressed": String(chosen.includes(one.code)), "aria-keyshortcuts": one.key, click: () => choose(one.code) },
-      one.key && !(small && one.key === one.name.toLowerCase()) ? make("kbd", {}, one.key) : null, make("span", {}, one.code === spec.none ? "None applies" : one.name)));
+      one.key && !(small && one.key === one.name.toLowerCase()) ? make("kbd", {}, one.key) : null, make("span", {}, titleOf(one))));
     return make("div", { class: `choices${small ? " small" : ""}${spec.search ? " found" : ""}`, role: "group", "aria-label": "Labels" }, ...buttons);
   }
 
@@ -465,9 +485,9 @@ export function mount(root, link) {
     field.addEventListener("input", () => { query = field.value; part.inputSign = ""; drawInput(shown()); const again = root.querySelector(".typed input"); again.value = query; again.focus(); });
     return make("form", { class: "typed", submit: (event) => {
       event.preventDefault();
-      const first = spec.choices.find((one) => one.name.toLowerCase().includes(query.toLowerCase()));
-      if (query && first) choose((spec.choices.find((one) => one.name.toLowerCase() === query.toLowerCase()) ?? first).code);
-      else if (spec.kind === "several") submit();
+      const [first] = matching();
+      if (query.trim() && first) choose(first.code);
+      else if (query.trim() || spec.kind === "several") done();
     } }, field);
   }
 
