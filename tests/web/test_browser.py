@@ -395,6 +395,23 @@ def test_numbers_are_taken_as_people_write_them_or_not_at_all(browser):
     assert not session.n_skipped
 
 
+def test_texts_and_names_run_in_their_own_direction(browser):
+    text, south = "\u0645\u0631\u062d\u0628\u0627! (1) hello.", "\u062c\u0646\u0648\u0628"
+    groups = {"site": ["north", south]}
+    pool = ba.Pool(predictions=["a", "b"], show={"text": [text, text]}, groups=groups)
+    session = ba.assess(pool, ba.Metric("accuracy", by="site"), design="passive")
+    with served(session, show_answer=True) as address:
+        browser.open(address)
+        assert browser.run("return getComputedStyle(document.querySelector('.card .field p')).direction") == "rtl"
+        browser.press("a")
+        browser.saved()
+        next(button for button in browser.all(".tools button") if button.text == "Answer").click()
+        until(lambda: south in browser.text("aside"))
+        # Or the figures beside a name would be read in the other order, 0.5, 95% as 95 ,0.5%.
+        apart = "return [...document.querySelectorAll('aside bdi')].map((one) => one.innerText)"
+        assert set(browser.run(apart)) == {south}
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

@@ -21,6 +21,10 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
+const RIGHT_TO_LEFT = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+(?:[^\p{Letter}\p{Number}]+[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+)*)/u;
+/** Take a sentence apart so that names of letters that run from right to left do not turn the numbers beside them. */
+const isolated = (text) => text.split(RIGHT_TO_LEFT).map((part, at) => (at % 2 ? make("bdi", {}, part) : part));
+
 const number = (value, digits = 3) => (value == null ? "–" : Number(value).toFixed(digits));
 const ends = ([low, high]) => `[${number(low)}, ${number(high)}]`;
 
@@ -61,7 +65,7 @@ export function mount(root, link) {
   part.notice = make("div", { class: "notice", role: "alert", hidden: true });
   part.card = make("section", { class: "card", tabindex: "-1", "aria-label": "Item to label" });
   part.input = make("div", { class: "input" });
-  part.note = make("textarea", { "aria-label": "Note on this item", placeholder: "A note on this item", hidden: true, maxlength: 2000, input: () => (note = part.note.value) });
+  part.note = make("textarea", { "aria-label": "Note on this item", placeholder: "A note on this item", dir: "auto", hidden: true, maxlength: 2000, input: () => (note = part.note.value) });
   part.recent = make("section", { class: "recent", "aria-label": "Your last answers" });
   part.aside = make("aside", { "aria-label": "The answer so far", hidden: true });
   part.live = make("div", { class: "unseen", role: "status", "aria-live": "polite" });
@@ -376,7 +380,7 @@ export function mount(root, link) {
     const card = shown();
     const counts = info.counts;
     part.title.textContent = info.title || "Label";
-    part.count.textContent = [`${(counts.used ?? 0).toLocaleString("en")} labelled`, info.name, counts.skipped ? `${counts.skipped} set aside` : null].filter(Boolean).join(" · ");
+    part.count.replaceChildren(...isolated([`${(counts.used ?? 0).toLocaleString("en")} labelled`, info.name, counts.skipped ? `${counts.skipped} set aside` : null].filter(Boolean).join(" · ")));
     part.decide.hidden = !counts.to_decide && !deciding;
     part.decide.textContent = deciding ? "Back to labelling" : `To decide (${counts.to_decide})`;
     part.decide.onclick = deciding ? (event) => { event.stopImmediatePropagation(); stopDeciding(); } : null;
@@ -412,7 +416,7 @@ export function mount(root, link) {
     const hint = deciding ? `${card.said.map((one) => `${one.name}: ${inWords(one.answer)}`).join(" · ")}. Decide.` : editing ? "An earlier answer: choose its right label, or leave it by Escape." : null;
     const two = card.sides.length > 1;
     part.card.replaceChildren(
-      ...(hint ? [make("p", { class: "hint" }, hint)] : []),
+      ...(hint ? [make("p", { class: "hint" }, ...isolated(hint))] : []),
       make("div", { class: two ? "sides two" : "sides" }, ...card.sides.map((one, at) => drawSide(one, at, two))),
     );
   }
@@ -425,10 +429,10 @@ export function mount(root, link) {
   function drawSide(one, at, two) {
     const fields = one.fields.map((field) => {
       const short = (field.text ?? "").length < 140 && one.fields.length < 3 && !two;
-      const body = field.picture ? [picture(field)] : field.text.split(/\n\s*\n/).map((text) => make("p", {}, text));
+      const body = field.picture ? [picture(field)] : field.text.split(/\n\s*\n/).map((text) => make("p", { dir: "auto" }, text));
       return make("div", { class: short ? "field short" : "field" }, one.fields.length > 1 ? make("div", { class: "name" }, field.name) : null, ...body);
     });
-    if (one.id != null) fields.push(make("div", { class: "field short" }, make("div", { class: "name" }, "Item"), make("p", {}, one.id)));
+    if (one.id != null) fields.push(make("div", { class: "field short" }, make("div", { class: "name" }, "Item"), make("p", { dir: "auto" }, one.id)));
     if (!two) return make("div", { class: "side" }, ...fields);
     const heading = make("h2", {}, at ? "Second" : "First");
     return make("div", { class: at === side() ? "side active" : "side", click: () => { part.side = at; part.sideOf = shown().key; draw(); } }, heading, ...fields);
@@ -454,7 +458,7 @@ export function mount(root, link) {
       if (spec.search) children.push(searchForm());
       children.push(choiceButtons(at));
       // Of many labels those that are chosen may be out of sight.
-      if (spec.search && spec.kind === "several" && given[at].length) children.push(make("p", { class: "hint chosen" }, `Chosen: ${inWords(given[at])}`));
+      if (spec.search && spec.kind === "several" && given[at].length) children.push(make("p", { class: "hint chosen" }, ...isolated(`Chosen: ${inWords(given[at])}`)));
       if (spec.kind === "several") children.push(make("div", { class: "typed" }, make("button", { type: "button", class: "send", click: done }, "Done ", make("kbd", {}, "Enter"))));
     }
     const active = root.getRootNode().activeElement; // within marimo's shadow, too
@@ -475,12 +479,12 @@ export function mount(root, link) {
     const small = spec.choices.every((one) => one.name.length <= 3);
     const found = spec.search ? [...new Set([...matching().slice(0, MOST), ...spec.choices.filter((one) => chosen.includes(one.code))])] : spec.choices;
     const buttons = found.map((one) => make("button", { type: "button", class: "choice", "aria-pressed": String(chosen.includes(one.code)), "aria-keyshortcuts": one.key, click: () => choose(one.code) },
-      one.key && !(small && one.key === one.name.toLowerCase()) ? make("kbd", {}, one.key) : null, make("span", {}, titleOf(one))));
+      one.key && !(small && one.key === one.name.toLowerCase()) ? make("kbd", {}, one.key) : null, make("span", { dir: "auto" }, titleOf(one))));
     return make("div", { class: `choices${small ? " small" : ""}${spec.search ? " found" : ""}`, role: "group", "aria-label": "Labels" }, ...buttons);
   }
 
   function searchForm() {
-    const field = make("input", { type: "search", "aria-label": "Search labels", placeholder: `Search ${spec.choices.length} labels`, autocomplete: "off" });
+    const field = make("input", { type: "search", "aria-label": "Search labels", dir: "auto", placeholder: `Search ${spec.choices.length} labels`, autocomplete: "off" });
     field.value = query;
     field.addEventListener("input", () => { query = field.value; part.inputSign = ""; drawInput(shown()); const again = root.querySelector(".typed input"); again.value = query; again.focus(); });
     return make("form", { class: "typed", submit: (event) => {
@@ -514,7 +518,7 @@ export function mount(root, link) {
       const pictures = card.sides.map((one) => one.fields[0]?.picture).filter(Boolean);
       const shows = pictures.length ? pictures.map((src) => make("img", { src, alt: "", referrerpolicy: "no-referrer" })) : [text || card.key];
       const said = (card.answers ?? [null]).map(inWords).join(" | ");
-      return make("li", {}, make("button", { type: "button", "aria-current": String(editing?.key === card.key), "aria-label": `Change the answer ${said} to ${text.slice(0, 80)}`, click: () => edit(card) }, make("span", {}, ...shows), make("b", {}, said)));
+      return make("li", {}, make("button", { type: "button", "aria-current": String(editing?.key === card.key), "aria-label": `Change the answer ${said} to ${text.slice(0, 80)}`, click: () => edit(card) }, make("span", { dir: "auto" }, ...shows), make("b", { dir: "auto" }, said)));
     });
     part.recent.replaceChildren(...(rows.length ? [make("h3", {}, "Your last answers"), make("ol", {}, ...rows)] : []));
   }
@@ -528,12 +532,12 @@ export function mount(root, link) {
       children.push(make("div", { class: "big" }, number(now.estimate)), make("p", { class: "ends" }, `${ends(now.interval)} ${Math.round(now.level * 100)} % ${now.guarantee}`));
       if (now.second) children.push(make("p", { class: "ends" }, `${ends(now.second)} without trusting scores`));
       if (now.path.length > 1) children.push(curve(now.path));
-    } else children.push(make("p", {}, now.headline ?? ""));
+    } else children.push(make("p", {}, ...isolated(now.headline ?? "")));
     children.push(make("p", {}, `${(now.labels ?? 0).toLocaleString("en")} labels used.`));
     if (now.needed) children.push(make("p", {}, now.needed));
     if (now.verdict) children.push(make("p", { class: now.stop ? "stop" : "" }, now.verdict));
     if (now.agreement) children.push(make("p", {}, now.agreement));
-    children.push(...(now.lines ?? []).map((line) => make("p", { class: "said" }, line)));
+    children.push(...(now.lines ?? []).map((line) => make("p", { class: "said" }, ...isolated(line))));
     part.aside.replaceChildren(...children);
   }
 
