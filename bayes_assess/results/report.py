@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 FORMATS = {".html": "html", ".htm": "html", ".md": "md"}
 _ROWS = 1_000  # of a table; a longer one shows its head and its tail
 _NUMPY = re.compile(r"np\.\w+\(((?:'[^']*')|(?:\"[^\"]*\")|[\w.+-]+)\)")
+_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+"  # Hebrew, Arabic and their kin
+_RIGHT_TO_LEFT = re.compile(rf"({_TO_LEFT}(?:[\W_]+{_TO_LEFT})*)")
 _LONGEST = 300  # characters of a question
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~@])")
 
@@ -172,14 +174,15 @@ def as_html(answer: Reported, made_by: Mapping[str, str] | None = None, date: st
     >>> "<b>" in as_html(ba.assess(pool, ba.GroupAccuracy()).result())
     False
     """
-    title = html.escape(question_in_words(answer.question))
+    question = question_in_words(answer.question)
+    title = html.escape(question)
     style = resources.files("bayes_assess.results").joinpath("report.css").read_text(encoding="utf-8")
     body = "\n".join(_html_of(section, title) for section in sections(answer, made_by, date))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="light dark">\n<title>{title}</title>\n<style>\n{style}</style>\n</head>\n'
-        f"<body>\n<main>\n<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<body>\n<main>\n<h1>{_in_html(question)}</h1>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -223,7 +226,7 @@ def as_dict(answer: Reported) -> dict[str, Json]:
 
 def _html_of(section: Section, title: str) -> str:
     parts = [f"<h2>{html.escape(section.title)}</h2>"]
-    parts += [f"<p>{html.escape(line)}</p>" for line in section.lines]
+    parts += [f"<p>{_in_html(line)}</p>" for line in section.lines]
     parts += [f'<div class="wide">{table.to_html(max_rows=_ROWS)}</div>' for table in section.tables]
     if section.figure is not None:
         # As an image of its own: nothing that names could smuggle in is run, and a dark page can turn its colours.
@@ -234,6 +237,18 @@ def _html_of(section: Section, title: str) -> str:
     _closed(section)
     kind = re.sub(r"\W+", "-", section.title.lower())
     return f'<section class="{kind}">\n' + "\n".join(parts) + "\n</section>"
+
+
+def _in_html(text: str) -> str:
+    """Write a sentence so that names that run from right to left do not turn round the figures beside them.
+
+    Examples
+    --------
+    >>> _in_html("rate (site \u062c\u0646\u0648\u0628) 0.5, 95% <")
+    'rate (site <bdi>\u062c\u0646\u0648\u0628</bdi>) 0.5, 95% &lt;'
+    """
+    parts = map(html.escape, _RIGHT_TO_LEFT.split(text))
+    return "".join(f"<bdi>{part}</bdi>" if at % 2 else part for at, part in enumerate(parts))
 
 
 def _svg(axes: Axes) -> bytes:

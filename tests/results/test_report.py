@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -155,6 +156,15 @@ def test_plain_values_have_no_nan_and_are_those_of_the_result():
     np.testing.assert_array_equal(found["interval"], result.interval)
     assert found["question"] == "How accurate is the system, by prediction?"
     assert sorted(row["group"] for row in found["table"]) == sorted(HOSTILE)
+
+
+def test_names_that_run_from_right_to_left_do_not_turn_figures_round():
+    south = "\u062c\u0646\u0648\u0628 \u0661"
+    pool = ba.Pool(predictions=["a", "b"] * 4, groups={"site": ["north", south] * 4})
+    a = ba.assess(pool, ba.Rate(by="site"), design="passive")
+    a.tell(a.ask(4).ids, ["a", "b"] * 2)
+    page, line = as_html(a.result()), next(line for line in a.result().summary().splitlines() if south in line)
+    assert f"<p>{html.escape(line).replace(south, f'<bdi>{south}</bdi>')}</p>" in page
 
 
 def test_a_report_is_of_a_known_format_and_leaves_no_half_of_itself(tmp_path):
