@@ -412,6 +412,17 @@ def test_texts_and_names_run_in_their_own_direction(browser):
         assert set(browser.run(apart)) == {south}
 
 
+def test_who_cannot_be_called_so_is_asked_for_another_name(browser):
+    pool = ba.Pool(predictions=["a", "b"], show={"text": ["one", "two"]})
+    session = ba.assess(pool, ba.GroupAccuracy(), design="random")
+    with served(session) as address:
+        browser.open(f"{address}&name=text")
+        assert "take another name" in browser.text(".notice")
+        browser.all(".card input")[0].click()
+        browser.press(*"nu", "\ue007")
+        until(lambda: browser.text(".count") == "0 labelled · nu")
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

@@ -138,6 +138,7 @@ export function mount(root, link) {
       if (link.alone) attend();
       flush();
     } catch (error) {
+      if (!error.offline && link.named) info.names_wanted = true; // nobody can be called so
       fail(error);
       if (error.offline) setTimeout(start, AGAIN.at(-1));
     }
@@ -405,7 +406,7 @@ export function mount(root, link) {
   }
 
   function drawCard(card) {
-    const sign = JSON.stringify([card?.key, deciding ? "d" : editing ? "e" : "", info.waiting, card && card.sides.length > 1 ? side() : 0]);
+    const sign = JSON.stringify([card?.key, deciding ? "d" : editing ? "e" : "", info.waiting, info.names_wanted, card && card.sides.length > 1 ? side() : 0]);
     if (part.cardSign === sign) return;
     part.cardSign = sign;
     if (!card) {
@@ -596,6 +597,7 @@ function server() {
   let n = 0;
   return {
     alone: true,
+    named: name != null,
     async call(act, payload) {
       let response;
       try {
