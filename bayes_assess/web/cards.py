@@ -194,13 +194,14 @@ def units_of(session: AnySession, ids: ArrayLike, pictures: Pictures) -> list[Un
     for start in range(0, len(ids), each):
         own = ids[start : start + each].tolist()
         order = (0,) if each == 1 else tuple(generator(0, f"sides of {own[0]!r}").permutation(each).tolist())
-        shown = [{"fields": sides[start + side], "id": str(own[side]) if not columns else None} for side in order]
+        fields = sides[start : start + each]
+        shown = [{"fields": fields[side], "id": None if fields[side] else str(own[side])} for side in order]
         units.append(Unit(str(own[0]), tuple(own), shown, order))
     return units
 
 
 def _some(value: object) -> bool:
-    return value is not None and value == value and str(value) != ""
+    return value is not None and value == value and str(value).strip() != ""
 
 
 def _field(name: str, value: object, pictures: Pictures) -> dict[str, str]:

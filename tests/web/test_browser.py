@@ -423,6 +423,20 @@ def test_who_cannot_be_called_so_is_asked_for_another_name(browser):
         until(lambda: browser.text(".count") == "0 labelled · nu")
 
 
+def test_a_long_item_is_read_from_its_beginning_after_another_one(browser):
+    texts = {"text": [f"{i} " + "word " * 3000 for i in range(9)]}
+    session = ba.assess(ba.Pool(predictions=["a", "b", "b"] * 3, show=texts), ba.GroupAccuracy(), design="random")
+    top = "return document.querySelector('.card').getBoundingClientRect().top"
+    with served(session) as address:
+        browser.open(address)
+        browser.all(".choice")[0].click()  # below the text
+        browser.saved()
+        assert 0 <= browser.run(top) < 200
+        browser.all(".recent button")[0].click()
+        until(lambda: browser.all(".recent [aria-current=true]"))
+        assert 0 <= browser.run(top) < 200
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

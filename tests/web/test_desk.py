@@ -391,3 +391,12 @@ def test_items_of_whoever_stays_away_after_a_restart_are_for_others(tmp_path):
     assert set(keys(again.next("ben"))) <= set(before)
     assert keys(again.next("ben"))
     assert session.n_pending == len(keys(again.next("ben")))
+
+
+def test_an_item_whose_columns_are_empty_is_shown_by_its_id():
+    pool = ba.Pool(predictions=["cat", "dog"], ids=["c7", "d7"], show={"text": [" ", "It barks."]})
+    cards = Desk(ba.assess(pool, ba.GroupAccuracy())).opened("anna")["open"]
+    found = {
+        card["key"]: [(side["id"], [one["text"] for one in side["fields"]]) for side in card["sides"]] for card in cards
+    }
+    assert found == {"c7": [("c7", [])], "d7": [(None, ["It barks."])]}

@@ -209,7 +209,7 @@ export function mount(root, link) {
     fresh();
     if (Date.now() > refusal.until) refusal.text = "";
     draw();
-    attend();
+    arrive();
     requestAnimationFrame(() => setTimeout(() => performance.measure("answer to paint", { start: pressed })));
     flush();
   }
@@ -274,7 +274,7 @@ export function mount(root, link) {
     editing = card;
     fresh();
     draw();
-    attend();
+    arrive();
     part.live.textContent = "This item again; choose its right label, or Escape to leave it as it is.";
   }
 
@@ -311,7 +311,7 @@ export function mount(root, link) {
     deciding = decisions.length ? decisions : null;
     fresh();
     draw();
-    attend();
+    arrive();
     ask("next", {}, take);
   }
 
@@ -370,6 +370,12 @@ export function mount(root, link) {
   function attend() {
     part.card.focus({ preventScroll: true });
     focusInput();
+  }
+
+  /** Begin with an item at its beginning, wherever the person was in the one before. */
+  function arrive() {
+    if (link.alone && part.card.getBoundingClientRect().top < 0) part.card.scrollIntoView({ block: "start" });
+    attend();
   }
 
   function focusInput() {
