@@ -230,6 +230,9 @@ def listening(host: str, port: int | None) -> socket.socket:
     raise AssertionError  # the loop has returned or raised
 
 
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # listens at all addresses; by what this machine calls itself
+
+
 class Service:
     """A page at an address, which serves until it is ended.
 
@@ -247,11 +250,14 @@ class Service:
     ----------
     address : str
         With the token that lets a browser in.
+    for_others : str
+        The address by which other machines on the network come in; that of this machine where none can.
     notice : Notice
         For commands on this machine.
     """
 
     def __init__(self, page: Page, host: str = "127.0.0.1", port: int | None = None, pictures: Pictures | None = None):
+        host = host.strip("[]") or "0.0.0.0"
         self._socket = listening(host, port)
         port = int(self._socket.getsockname()[1])
         token, secret = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
@@ -259,9 +265,9 @@ class Service:
         if pictures is not None and pictures.address is not None:
             parts = urlsplit(pictures.address)
             origin = f"{parts.scheme}://{parts.netloc}"
-        own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host).strip("[]")
-        shown = f"[{own}]" if ":" in own else own
-        self.address = f"http://{shown}:{port}/?token={token}"
+        own = _EVERYWHERE.get(host, host)
+        self.address = _address(own, port, token)
+        self.for_others = _address(_own_number(self._socket.family) if host in _EVERYWHERE else host, port, token)
         self.notice = Notice(own, port, secret)
         guard = Guard(page.app(), host, port, token, secret, origin)
         config = uvicorn.Config(
@@ -306,14 +312,31 @@ def serve(
     with noticed(journal, service.notice):
         say(service.address)
         if not is_loopback(host):
+            if service.for_others != service.address:
+                say(f"Others on the network open {service.for_others}")
             say(
-                f"Warning: at {host} others on the network can reach this page, and what they type is not encrypted; "
-                "give the address to those alone who are to label."
+                f"Warning: at {host or 'every address'} others on the network can reach this page, and what they type "
+                "is not encrypted; give the address to those alone who are to label."
             )
         if opened is not None:
             opened(service.address)
         with _ended_by_signals():
             service.run()
+
+
+def _address(host: str, port: int, token: str) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
+
+
+def _own_number(family: int) -> str:
+    """Return the number by which others on the network know this machine; its name where there is no network."""
+    elsewhere = "2001:db8::1" if family == socket.AF_INET6 else "198.51.100.1"  # of documents: nobody is there
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((elsewhere, 9))  # which sends nothing
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 @contextlib.contextmanager

@@ -15,9 +15,11 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.errors import LabelError
+from bayes_assess.web import server
 from bayes_assess.web.acts import Acts
 from bayes_assess.web.cards import Pictures
 from bayes_assess.web.desk import Desk
+from bayes_assess.web.guard import Guard, is_loopback
 from bayes_assess.web.server import Page
 from web.browsers import served, until
 
@@ -203,3 +205,19 @@ def test_what_changes_while_an_answer_fails_is_answered_too(session):
 async def _told(page: Page, wanted: dict[str, int]) -> None:
     while page._standing != wanted:
         await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "", "127.0.0.1"])
+def test_others_are_told_an_address_of_this_machine_that_is_theirs_too(session, tmp_path, monkeypatch, host):
+    monkeypatch.setattr(server.Service, "run", lambda service: service._socket.close())
+    said: list[str] = []
+    server.serve(Page(Acts(Desk(session))), tmp_path / "run.db", host, 0, say=said.append)
+    here = urlsplit(said[0])
+    if host == "127.0.0.1":
+        assert len(said) == 1
+        return
+    there = urlsplit(said[1].removeprefix("Others on the network open "))
+    assert (there.port, there.query) == (here.port, here.query)
+    assert is_loopback(str(here.hostname))
+    assert there.hostname not in (here.hostname, "0.0.0.0", "::", None)
+    assert Guard(None, "0.0.0.0", there.port, "", "").knows_host(there.netloc)
