@@ -351,13 +351,18 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _picture_in(folder: Path, name: str) -> Path | None:
-    """Return where a picture of a folder is; None where there is none of that name."""
-    try:
-        path = (folder / name).resolve()
-        found = path.is_relative_to(folder) and path.suffix.lower() in PICTURES and path.is_file()
-    except (OSError, RuntimeError, ValueError):  # a name that is too long or has a null, or a link to itself
-        return None
-    return path if found else None
+    """Return where a picture of a folder is; None where there is none of that name.
+
+    Names may begin in the folder, `7.png`, or with it, `cats/7.png` of the folder `cats`.
+    """
+    for beginning in (folder, folder.parent):
+        try:
+            path = (beginning / name).resolve()
+            if path.is_relative_to(folder) and path.suffix.lower() in PICTURES and path.is_file():
+                return path
+        except (OSError, RuntimeError, ValueError):  # a name that is too long or has a null, or a link to itself
+            return None
+    return None
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -165,15 +165,29 @@ def inside(tmp_path):
     return browser
 
 
-def test_pictures_of_the_folder_are_shown(inside):
-    answer = inside.get("/pictures/a cat.png")
+@pytest.mark.parametrize("name", ["a cat.png", "pictures/a cat.png", "./pictures/a cat.png"])
+def test_pictures_of_the_folder_are_shown(inside, name):
+    answer = inside.get(f"/pictures/{name}")
     assert (answer.status, answer.body) == (200, b"\x89PNG")
     assert answer.headers["content-type"] == "image/png"
 
 
 @pytest.mark.parametrize(
     "path",
-    ["../secret.png", "/etc/hosts.png", "x/../../secret.png", "link.png", "notes.txt", "", ".", "a\0.png", "no.png"],
+    [
+        "../secret.png",
+        "/etc/hosts.png",
+        "x/../../secret.png",
+        "pictures/../secret.png",
+        "secret.png",
+        "pictures/link.png",
+        "link.png",
+        "notes.txt",
+        "",
+        ".",
+        "a\0.png",
+        "no.png",
+    ],
 )
 def test_no_file_outside_the_folder_is_shown(inside, path):
     answer = inside.get(f"/pictures/{path}")
