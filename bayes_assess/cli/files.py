@@ -16,7 +16,7 @@ from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.text import plural
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
-from bayes_assess.cli.parse import parse_names, spelled_as
+from bayes_assess.cli.parse import names_in, parse_names, spelled_as
 from bayes_assess.errors import JournalError, LabelError, OutputError, PoolError
 from bayes_assess.pool.logs import SUFFIXES as LOGS
 from bayes_assess.pool.logs import read_log
@@ -53,7 +53,7 @@ def reader_options(
     multilabel: bool = False,
 ) -> dict[str, Any]:
     """Collect the options of `read_pool` as plain values; one score column of single labels is P(positive)."""
-    columns = [name.strip() for text in scores or [] for name in text.split(",")]
+    columns = [name for text in scores or [] for name in names_in(text)]
     return {
         "id": id,
         "scores": columns[0] if len(columns) == 1 and not multilabel else columns or None,

@@ -160,7 +160,12 @@ Bounds = Annotated[
 Scan = Annotated[
     bool, typer.Option("--scan", help="Leave the rows in the file and count them by DuckDB: more than fit in memory.")
 ]
-Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes", metavar="NAMES", help="All classes, separated by commas; one with a comma in double quotes."
+    ),
+]
 
 
 def asked(question: Ask = QuestionName.GROUP_ACCURACY, **options: object) -> Asked:
@@ -206,17 +211,19 @@ def reading(
 ) -> dict[str, Any]:
     """Gather how to read the pool."""
     from bayes_assess.cli.files import reader_options
-    from bayes_assess.cli.parse import parse_bounds
+    from bayes_assess.cli.parse import names_in, parse_bounds
 
     options = reader_options(id, scores, prediction, confidence, classes, multilabel)
-    options |= {} if wide is None else {"wide": [name.strip() for name in wide.split(",")]}
+    options |= {} if wide is None else {"wide": names_in(wide)}
     options |= {"scan": True} if scan else {}
     return options | ({} if bounds is None else {"bounds": parse_bounds(bounds)})
 
 
 def shown_columns(show: list[str] | None) -> dict[str, list[str]]:
     """Gather the columns that annotators see, if any are named, as an option of `read_pool`."""
-    columns = [name.strip() for text in show or [] for name in text.split(",")]
+    from bayes_assess.cli.parse import names_in
+
+    columns = [name for text in show or [] for name in names_in(text)]
     return {"show": columns} if columns else {}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,35 @@ def parse_bins(text: str) -> dict[str, Json]:
     return {"bins": int(match[2]), "kind": "weight" if match[1] else "width"}
 
 
+def names_in(text: str) -> list[str]:
+    """Split names at commas, save at those within double quotes, as in a file of CSV.
+
+    Examples
+    --------
+    >>> names_in("cat, dog"), names_in('"bill, paid", bug'), names_in('say "hi", bug')
+    (['cat', 'dog'], ['bill, paid', 'bug'], ['say "hi"', 'bug'])
+    """
+    try:
+        parts = next(csv.reader([text], skipinitialspace=True)) if '"' in text else text.split(",")
+    except csv.Error:  # of a line break that is not within quotes
+        parts = text.split(",")
+    return [part.strip() for part in parts]
+
+
+def listed(names: Iterable[object]) -> str:
+    """Write names as `names_in` takes them apart.
+
+    Examples
+    --------
+    >>> listed(["bill, paid", "bug"])
+    '"bill, paid", bug'
+    """
+    texts = map(str, names)
+    return ", ".join('"{}"'.format(text.replace('"', '""')) if names_in(text) != [text] else text for text in texts)
+
+
 def parse_names(text: str | None) -> list[str] | list[int] | None:
-    """Split names at commas; if all are whole numbers, they are numbers.
+    """Split names as `names_in` does; if all are whole numbers, they are numbers.
 
     Examples
     --------
@@ -61,7 +89,7 @@ def parse_names(text: str | None) -> list[str] | list[int] | None:
     """
     if text is None:
         return None
-    names = [name.strip() for name in text.split(",")]
+    names = names_in(text)
     numbers = text_as_int(np.asarray(names))
     return names if numbers is None else numbers.tolist()
 
@@ -100,7 +128,7 @@ def parse_values(text: str, classes: np.ndarray) -> dict[str, Json]:
     {'pairs': [['bad', 1.0], ['good', 4.5]]}
     """
     pairs: dict[Any, float] = {}
-    for pair in _split(text):
+    for pair in names_in(text):
         name, _, number = pair.rpartition("=")
         try:
             value = float(number)
@@ -211,12 +239,8 @@ def _in_order(names: list[str], classes: np.ndarray, path: Path, what: str) -> l
     return [found.index(name) for name in wanted]
 
 
-def _split(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
-
-
 def _one_or_more(text: str) -> str | list[str]:
-    names = _split(text)
+    names = names_in(text)
     return names if len(names) > 1 else names[0]
 
 
@@ -227,8 +251,8 @@ READERS: dict[str, Callable[[Any, np.ndarray], Json]] = {
     "cost": lambda path, classes: read_costs(path, classes).tolist(),
     "measure": lambda text, classes: _one_or_more(text),
     "positive": class_named,
-    "systems": lambda text, classes: _split(text),
-    "judges": lambda text, classes: _split(text),
-    "covariates": lambda text, classes: _split(text),
+    "systems": lambda text, classes: names_in(text),
+    "judges": lambda text, classes: names_in(text),
+    "covariates": lambda text, classes: names_in(text),
     "values": parse_values,
 }

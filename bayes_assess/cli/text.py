@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.cli.echo import echo
+from bayes_assess.cli.parse import listed
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import combine, positive_code
 from bayes_assess.pool.numbers import NumberPool
@@ -79,7 +80,7 @@ def _(assessment: RankedAssessment) -> str:
     classes = ranked.label_space.classes
     return (
         f"{assessment.question.name}, design {assessment.design.name}: {plural(ranked.n_items, 'ranked item')}{tied}.\n"
-        f"Labels can be {', '.join(map(str, classes))}; the positive class is {classes[ranked.positive]}.\n"
+        f"Labels can be {listed(classes)}; the positive class is {classes[ranked.positive]}.\n"
         f"The design wants {wanted:,} labels first, in any portions; then it sees whether it needs more."
     )
 
@@ -105,7 +106,7 @@ def fewer(assessment: AnySession) -> str:
 @singledispatch
 def _labels(pool: Pool, question: Question) -> str:
     """Say what labels can be."""
-    named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
+    named = listed(pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     return f"{named}{more}{_positive(question, pool)}"
 

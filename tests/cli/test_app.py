@@ -816,3 +816,16 @@ def test_items_are_set_aside_by_ids_as_sheets_have_them(tmp_path):
     assert "Set 0 items aside (1 aside before)" in done("skip", run, "002")
     assert "Released 1 item" in done("release", run, "2")
     assert "'7'" in refused("skip", run, "7")
+
+
+def test_classes_whose_names_have_commas_can_be_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i},0.{i},{['bug', chr(34) + 'bill, paid' + chr(34)][i < 5]}" for i in range(10)]
+    Path("pool.csv").write_text("\n".join(['id,"score, raw",prediction', *rows]))
+    out = done(
+        *("start", "pool.csv", "--scores", '"score, raw"', "--classes", '"bill, paid",bug', "--show", '"score, raw"'),
+        *("--question", "metric", "--measure", "f1", "--out", "run.db"),
+    )
+    assert 'Labels can be "bill, paid", bug; the positive class is bug.' in out
+    done("ask", "run.db", "-n", "1", "-o", "sheet.csv")
+    assert Path("sheet.csv").read_text().startswith('id,"score, raw",label')
