@@ -437,6 +437,29 @@ def test_a_long_item_is_read_from_its_beginning_after_another_one(browser):
         assert 0 <= browser.run(top) < 200
 
 
+def test_sides_of_a_pair_are_answered_in_any_order_and_put_right_by_keys(browser):
+    groups = {"system": ["a"] * 5 + ["b"] * 5, "prompt": [*range(5), *range(5)]}
+    texts = {"text": [f"{s}{i}" for s in "ab" for i in range(5)]}
+    pool = ba.Pool(predictions=[1, 0] * 5, groups=groups, show=texts)
+    session = ba.assess(pool, ba.Compare("a", "b", by="system", measure="rate", pair="prompt"))
+    with served(session) as address:
+        browser.open(address)
+        first, second = (texts["text"].index(side.text.splitlines()[-1]) for side in browser.all(".card .side"))
+
+        def found():
+            browser.saved()
+            ids, labels = session.labelled
+            return dict(zip(ids.tolist(), labels.tolist(), strict=True))
+
+        browser.all(".card .side")[1].click()
+        browser.press("1", "0")
+        until(lambda: browser.used() == 2)
+        assert found() == {first: 0, second: 1}
+        browser.press("u", "1", "0")
+        until(lambda: not browser.all(".recent [aria-current=true]"))
+        assert found() == {first: 1, second: 0}
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

@@ -191,6 +191,7 @@ export function mount(root, link) {
   function fresh() {
     const card = shown();
     came = performance.now();
+    part.side = null;
     given = editing?.answers ? [...editing.answers] : (card?.sides ?? []).map(() => (spec.kind === "several" ? [] : null));
     if (spec.kind === "several") given = given.map((one) => [...(one ?? [])]);
     query = "";
@@ -249,12 +250,13 @@ export function mount(root, link) {
     }
     given[at] = code;
     if (given.every((one) => one != null) && (!editing || card.sides.length === 1 || at === given.length - 1)) return submit();
+    part.side = editing ? at + 1 : null; // the other side
     query = "";
     draw();
   }
 
   const side = () => {
-    if (part.side != null && shown()?.sides.length > 1 && part.sideOf === shown()?.key) return part.side;
+    if (part.side != null && shown()?.sides.length > 1) return part.side;
     const at = given.findIndex((one) => one == null || (Array.isArray(one) && !one.length));
     return at < 0 ? 0 : at;
   };
@@ -442,7 +444,7 @@ export function mount(root, link) {
     if (one.id != null) fields.push(make("div", { class: "field short" }, make("div", { class: "name" }, "Item"), make("p", { dir: "auto" }, one.id)));
     if (!two) return make("div", { class: "side" }, ...fields);
     const heading = make("h2", {}, at ? "Second" : "First");
-    return make("div", { class: at === side() ? "side active" : "side", click: () => { part.side = at; part.sideOf = shown().key; draw(); } }, heading, ...fields);
+    return make("div", { class: at === side() ? "side active" : "side", click: () => { part.side = at; draw(); } }, heading, ...fields);
   }
 
   function picture(field) {
