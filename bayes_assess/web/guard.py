@@ -9,6 +9,7 @@ the ASGI scope, which is what routes see, and never on a URL put together from h
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
@@ -24,6 +25,8 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _OWN = ("same-origin", "none")  # values of Sec-Fetch-Site: the page itself, or somebody who typed the address
+_PORT = re.compile(r"(?P<name>.*):(?P<port>[0-9]*)")
+_USUAL = "80"  # which browsers leave out
 _METHODS = ("GET", "HEAD", "POST")
 _LONGEST = 1_000_000  # bytes of a body
 REFUSED = {  # by status
@@ -102,7 +105,8 @@ class Guard:
 
         Where the server listens everywhere, numbers are names, too: no site's name can stand for them.
         """
-        name, _, port = host.lower().rpartition(":")
+        whole = _PORT.fullmatch(host.lower())
+        name, port = (whole["name"], whole["port"]) if whole else (host.lower(), _USUAL)
         if port != str(self._port):
             return False
         if name in LOOPBACK or name == self._host.lower():

@@ -8,6 +8,7 @@ import bayes_assess as ba
 from bayes_assess.web.acts import Acts
 from bayes_assess.web.cards import Pictures
 from bayes_assess.web.desk import Desk
+from bayes_assess.web.guard import Guard
 from bayes_assess.web.server import STATIC, Page
 from web.asgi import HOST, PORT, SECRET, TOKEN, Browser
 
@@ -216,3 +217,10 @@ def test_items_are_never_markup():
     code = (STATIC / "label.js").read_text()
     for dangerous in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "DOMParser"):
         assert dangerous not in code
+
+
+def test_the_usual_port_is_not_named():
+    guard = Guard(None, "127.0.0.1", 80, TOKEN, SECRET)
+    assert all(map(guard.knows_host, ("127.0.0.1", "localhost", "[::1]", "127.0.0.1:80", "[::1]:80")))
+    assert not any(map(guard.knows_host, ("evil.example", "127.0.0.1:8000", "127.0.0.1:", "evil.example:80", "")))
+    assert not Guard(None, "127.0.0.1", 8000, TOKEN, SECRET).knows_host("127.0.0.1")
