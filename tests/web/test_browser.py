@@ -460,6 +460,18 @@ def test_sides_of_a_pair_are_answered_in_any_order_and_put_right_by_keys(browser
         assert found() == {first: 1, second: 0}
 
 
+def test_on_a_phone_the_answer_is_brought_into_sight_and_words_are_whole(browser):
+    texts = {"text": ["word " * 300] * 20}
+    session = ba.assess(ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True, show=texts), ba.Metric("f1_micro"))
+    with served(session, show_answer=True) as address:
+        browser.size(360, 740)
+        browser.open(address)
+        none = browser.all(".choice.none span")[0]
+        assert none.size["height"] < 60  # two lines of two words
+        next(button for button in browser.all(".tools button") if button.text == "Answer").click()
+        until(lambda: 0 <= browser.run("return document.querySelector('aside').getBoundingClientRect().top") < 740)
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

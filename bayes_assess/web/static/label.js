@@ -82,7 +82,10 @@ export function mount(root, link) {
 
   const shown = () => (deciding ? deciding[0] : editing) ?? open[0] ?? null;
   const titleOf = (choice) => (choice.code === spec.none ? "None applies" : choice.name);
-  const nameOf = (code) => spec.choices.find((choice) => choice.code === code)?.name ?? String(code);
+  const nameOf = (code) => {
+    const choice = spec.choices.find((one) => one.code === code);
+    return choice ? titleOf(choice) : String(code);
+  };
   const inWords = (answer) => answer == null ? "nobody can say" : Array.isArray(answer) ? answer.map(nameOf).join(", ") : spec.kind === "number" ? String(answer) : nameOf(answer);
 
   // What the server says --------------------------------------------------------------------------------------------
@@ -326,6 +329,7 @@ export function mount(root, link) {
   function toggleAnswer() {
     showing = !showing;
     draw();
+    if (showing && part.aside.getBoundingClientRect().top > innerHeight) part.aside.scrollIntoView(); // of a narrow screen
   }
 
   function help() {
@@ -487,7 +491,7 @@ export function mount(root, link) {
     const chosen = [given[at]].flat();
     const small = spec.choices.every((one) => one.name.length <= 3);
     const found = spec.search ? [...new Set([...matching().slice(0, MOST), ...spec.choices.filter((one) => chosen.includes(one.code))])] : spec.choices;
-    const buttons = found.map((one) => make("button", { type: "button", class: "choice", "aria-pressed": String(chosen.includes(one.code)), "aria-keyshortcuts": one.key, click: () => choose(one.code) },
+    const buttons = found.map((one) => make("button", { type: "button", class: one.code === spec.none ? "choice none" : "choice", "aria-pressed": String(chosen.includes(one.code)), "aria-keyshortcuts": one.key, click: () => choose(one.code) },
       one.key && !(small && one.key === one.name.toLowerCase()) ? make("kbd", {}, one.key) : null, make("span", { dir: "auto" }, titleOf(one))));
     return make("div", { class: `choices${small ? " small" : ""}${spec.search ? " found" : ""}`, role: "group", "aria-label": "Labels" }, ...buttons);
   }
