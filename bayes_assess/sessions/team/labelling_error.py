@@ -62,7 +62,7 @@ class LabellingError:
     Parameters
     ----------
     differing : float
-        Items whose labels differ, d.
+        Items whose labels differ, d; one with more than two labels by the share of their pairs.
     shared : int
         Items that two annotators or more labelled, n.
     n_classes : int
@@ -142,8 +142,11 @@ class LabellingError:
                 f"to {result.question.name}."
             )
         if self.interval[1] > _MOST:
+            whole = float(self.differing).is_integer()
+            by_pairs = "" if whole else ", by the share of pairs where an item has more than two"
+            differing = f"{round(self.differing, 2):,g} of {plural(self.shared, 'item')}{by_pairs}"
             raise LabelError(
-                f"Labels differ on {self.differing:g} of {plural(self.shared, 'item')}, so that up to "
+                f"Labels differ on {differing}, so that up to "
                 f"{self.interval[1]:.0%} may be wrong: too many, or too few items with two labels to tell. Let "
                 "annotators label more of the same items, or agree on what the labels mean."
             )

@@ -109,6 +109,12 @@ def test_what_cannot_be_counted_on_is_refused():
     a.tell([next(i for i in range(4_000) if i not in a.labelled[0])], [0])
     with pytest.raises(ba.QuestionError, match="not in the answer to ConfusionMatrix"):
         a.labelling_error().adjusted(a.result(question=ba.ConfusionMatrix()))
+    three = ba.assess(ba.Pool(predictions=["a", "b"] * 5), ba.GroupAccuracy())
+    for name, labels in (("anna", "aaaa"), ("ben", "aaab"), ("cleo", "aaab")):
+        three.tell([0, 1, 2, 3], list(labels), annotator=name)
+    said = "Labels differ on 0.67 of 4 items, by the share of pairs where an item has more than two, so that"
+    with pytest.raises(ba.LabelError, match=said):
+        three.labelling_error().adjusted(three.result())
     with pytest.raises(ba.LabelError, match="No item has labels of two annotators"):
         ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).labelling_error()
     many, _, _ = campaign(2, rate=0.4)
