@@ -364,9 +364,21 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
     def _extremes(self) -> str:
         found = self._most_probable()
         _, probability = self._sought()
-        named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}, probability {probability[g]:.2f})" for g in found)
+        equal = self._equal_to(found)
+        sure = [f", probability {one:.2f}" for one in probability[found]] if not equal else [""] * len(found)
+        named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}{p})" for g, p in zip(found, sure, strict=True))
         n_groups = int((self.size > 0).sum())
-        return f"The {self._most()} of {plural(n_groups, 'group')}: {named}."
+        return f"The {self._most()} of {plural(n_groups, 'group')}: {named}{equal}."
+
+    def _equal_to(self, found: Int[np.ndarray, " m"]) -> str:
+        """Name the groups that are no less extreme than the last of those found, once everything is labelled."""
+        last = found[-1]
+        ties = (self.size > 0) & np.isclose(self.estimate, self.estimate[last], rtol=1e-12, atol=1e-12)
+        names = [str(self.groups[g]) for g in np.flatnonzero(ties) if g not in found]
+        if self.guarantee != "exact" or not names:
+            return ""
+        many = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+        return f"; {', '.join(names[:3])}{many} {'are' if len(names) > 1 else 'is'} equal to {self.groups[last]}"
 
     def _most(self) -> str:
         """Say which groups are sought."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,22 @@ def test_one_group_is_said_in_the_singular():
     pool = ba.Pool(predictions=["cat"] * 4, classes=["cat", "dog"])
     assert told(pool, ba.GroupAccuracy(), [0], ["cat"])[2].startswith("1 group by prediction; its interval is ")
     assert "The least accurate of 1 group: cat (" in told(pool, ba.LeastAccurate(), [0], ["cat"])[2]
+
+
+def test_groups_that_are_known_to_be_equal_are_named():
+    pool = ba.Pool(predictions=["x"] * 9, classes=["x", "y"], groups={"site": ["a", "b", "c"] * 3})
+
+    def said(question, right):
+        labels = np.where(np.arange(9) // 3 < np.tile(right, 3), "x", "y")
+        return next(line for line in told(pool, question, range(9), labels) if " groups: " in line)
+
+    all_equal = said(ba.LeastAccurate("site"), [2, 2, 2])
+    assert re.fullmatch(r"The least accurate of 3 groups: . \(0.667\); ., . are equal to .\.", all_equal)
+    two = said(ba.MostAccurate("site", m=2), [3, 1, 1])
+    assert re.fullmatch(r"The 2 most accurate of 3 groups: a \(1.000\), (.) \(0.333\); [bc] is equal to \1\.", two)
+    for m, right in ((1, [3, 1, 2]), (2, [3, 1, 1])):
+        assert "equal" not in said(ba.LeastAccurate("site", m=m), right)
+        assert said(ba.LeastAccurate("site", m=m), right).count("probability 1.00") == m
 
 
 def test_one_pair_is_said_in_the_singular():
