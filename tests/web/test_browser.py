@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 
 import numpy as np
 import pytest
@@ -119,6 +120,29 @@ def test_answers_that_wait_in_one_tab_are_sent_when_another_one_is_let_in(run, b
         browser.saved()
         until(lambda: browser.text(".notice") == "")
         assert known(run) == said
+    finally:
+        server.end()
+
+
+def test_the_answer_so_far_goes_on_when_a_browser_is_let_in_again(run, browser):
+    server = Server(run, "--show-answer")
+    try:
+        browser.open(server.address)
+        first = browser.driver.current_window_handle
+        next(button for button in browser.all(".tools button") if button.text == "Answer").click()
+        answer(browser, "2")
+        until(lambda: "1 label used" in browser.text("aside"))
+        server.kill()
+        answer(browser, "2")
+        server.start(server.port)
+        until(lambda: "server was started anew" in browser.text(".notice"))
+        time.sleep(5)  # until the stream was refused, too
+        browser.driver.switch_to.new_window("tab")
+        browser.open(server.address)
+        browser.driver.switch_to.window(first)
+        browser.saved()
+        answer(browser, "1")
+        until(lambda: "3 labels used" in browser.text("aside"), "the answer from three labels")
     finally:
         server.end()
 

@@ -25,6 +25,7 @@ const RIGHT_TO_LEFT = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+(?:[^\p{Letter
 /** Take a sentence apart so that names of letters that run from right to left do not turn the numbers beside them. */
 const isolated = (text) => text.split(RIGHT_TO_LEFT).map((part, at) => (at % 2 ? make("bdi", {}, part) : part));
 
+const labels = (n) => `${n.toLocaleString("en")} label${n === 1 ? "" : "s"}`;
 const number = (value, digits = 3) => (value == null ? "–" : Number(value).toFixed(digits));
 const ends = ([low, high]) => `[${number(low)}, ${number(high)}]`;
 
@@ -546,7 +547,7 @@ export function mount(root, link) {
       if (now.second) children.push(make("p", { class: "ends" }, `${ends(now.second)} without trusting scores`));
       if (now.path.length > 1) children.push(curve(now.path));
     } else children.push(make("p", {}, ...isolated(now.headline ?? "")));
-    children.push(make("p", {}, `${(now.labels ?? 0).toLocaleString("en")} labels used.`));
+    children.push(make("p", {}, `${labels(now.labels ?? 0)} used.`));
     if (now.needed) children.push(make("p", {}, now.needed));
     if (now.verdict) children.push(make("p", { class: now.stop ? "stop" : "" }, now.verdict));
     if (now.agreement) children.push(make("p", {}, now.agreement));
@@ -581,7 +582,7 @@ function curve(path) {
   const x = (n) => L + ((n - first) / (last - first || 1)) * (W - L - 6);
   const y = (value) => Math.max(0, Math.min(H - B, (H - B) * (1 - (value - low + pad) / (high - low + 2 * pad))));
   const points = (pairs) => pairs.map(([n, value]) => `${x(n).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
-  const drawn = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Estimate and interval from ${first} to ${last} labels` });
+  const drawn = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Estimate and interval from ${first} to ${labels(last)}` });
   drawn.append(
     svg("line", { class: "axis", x1: L, x2: W, y1: H - B, y2: H - B }),
     svg("polygon", { class: "band", points: points([...path.map((one) => [one[0], one[2][0]]), ...[...path].reverse().map((one) => [one[0], one[2][1]])]) }),
@@ -594,7 +595,7 @@ function curve(path) {
     svg("polyline", { class: "line", points: points(path) }),
     svg("circle", { class: "dot", r: 3.5, cx: x(last), cy: y(path.at(-1)[1]) }),
     svg("text", { x: 0, y: y(high) + 4 }, high.toFixed(2)), svg("text", { x: 0, y: y(low) + 4 }, low.toFixed(2)),
-    svg("text", { x: L, y: H - 2 }, first), svg("text", { x: W - 2, y: H - 2, "text-anchor": "end" }, `${last} labels`),
+    svg("text", { x: L, y: H - 2 }, first), svg("text", { x: W - 2, y: H - 2, "text-anchor": "end" }, labels(last)),
   );
   return drawn;
 }
@@ -629,6 +630,8 @@ function server() {
     stream(tell) {
       const source = new EventSource("api/stream");
       source.onmessage = (event) => tell(JSON.parse(event.data));
+      // Whom a server that was started anew has refused is let in later, perhaps; the browser itself asks no more.
+      source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(() => this.stream(tell), AGAIN.at(-1)); };
     },
     // Answers wait in the browser one by one, so that no tab writes over those of another. Each belongs to a campaign, as
     // another one may be served at the same address, and is sent as its person's, whichever tab sends it.
