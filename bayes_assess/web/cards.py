@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -51,12 +52,17 @@ class Pictures:
     address: str | None = None
 
     @classmethod
-    def of(cls, place: str | None) -> Pictures:
+    def of(cls, place: str | os.PathLike[str] | None) -> Pictures:
         """Return what an option says: a folder, an address, or nothing."""
         from pathlib import Path
 
         if place is None:
             return cls()
+        if not isinstance(place, str | os.PathLike):
+            raise LabelError(
+                f"Pictures are shown from a folder, or by the beginning of addresses; found {show(place)}."
+            )
+        place = os.fspath(place)
         if urlsplit(place).scheme in ("http", "https"):
             return cls(address=place if urlsplit(place).path else f"{place}/")
         if not Path(place).is_dir():

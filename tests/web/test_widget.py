@@ -63,8 +63,11 @@ def test_what_is_no_session_and_no_goal_is_refused(session):
 
 
 def test_a_widget_has_no_folder_to_show(session, tmp_path):
-    with pytest.raises(ba.OutputError, match="by their addresses"):
-        ba.label(session, images=str(tmp_path))
+    for folder in (str(tmp_path), tmp_path):
+        with pytest.raises(ba.OutputError, match="by their addresses"):
+            ba.label(session, images=folder)
+    with pytest.raises(ba.LabelError, match="Pictures are shown from a folder"):
+        ba.label(session, images=5)
 
 
 _HOST = """
