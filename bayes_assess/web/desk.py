@@ -186,6 +186,7 @@ class Desk:
             self._tell(seat, unit, labels)
             self._note(seat, unit, note)
             seat.gave(Given(unit, answers))
+            self._follow()  # or an item that awaited this label would be handed out once more
             return self._state(seat, have)
 
     def skip(self, person: str, key: str, note: str = "", have: Collection[str] = ()) -> dict[str, object]:

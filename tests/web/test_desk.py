@@ -393,6 +393,16 @@ def test_items_of_whoever_stays_away_after_a_restart_are_for_others(tmp_path):
     assert session.n_pending == len(keys(again.next("ben")))
 
 
+def test_a_second_label_is_asked_for_once(tmp_path):
+    session, desk = begun(tmp_path, overlap=0.999)
+    first = keys(desk.opened("anna", "anna"))[0]
+    desk.answer("anna", first, [0])
+    desk.opened("ben", "ben")
+    assert first in keys(desk.next("ben"))
+    assert first not in keys(desk.answer("ben", first, [1]))
+    assert session.n_disagreements == 1
+
+
 def test_an_item_whose_columns_are_empty_is_shown_by_its_id():
     pool = ba.Pool(predictions=["cat", "dog"], ids=["c7", "d7"], show={"text": [" ", "It barks."]})
     cards = Desk(ba.assess(pool, ba.GroupAccuracy())).opened("anna")["open"]
