@@ -496,6 +496,31 @@ def test_on_a_phone_the_answer_is_brought_into_sight_and_words_are_whole(browser
         until(lambda: 0 <= browser.run("return document.querySelector('aside').getBoundingClientRect().top") < 740)
 
 
+def test_a_key_is_no_answer_to_an_item_that_came_in_the_place_of_another(browser):
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 10), ba.GroupAccuracy(), design="random")
+    with served(session) as address:
+        browser.open(address)
+        first, second, third = next(event for event in session.events if event.kind == "ask").payload["ids"].tolist()
+        assert browser.text(".card .field p") == str(first)
+        session.tell([second], ["a"])  # by a sheet
+        press = """
+            const [third] = arguments;
+            new MutationObserver((_, watch) => {
+                if (document.querySelector(".card .field p")?.innerText !== third) return;
+                watch.disconnect();
+                document.dispatchEvent(new KeyboardEvent("keydown", { key: "b" }));
+            }).observe(document.querySelector(".card"), { childList: true, subtree: true });
+        """
+        browser.run(press, str(third))
+        browser.press("b")
+        until(lambda: browser.text(".card .field p") == str(third))
+        until(lambda: browser.used() == 2)
+        assert third not in session.labelled[0]
+        time.sleep(0.5)  # in which it can be read
+        browser.press("b")
+        until(lambda: browser.used() == 3)
+
+
 def test_a_double_click_answers_one_item(browser):
     several = ba.Pool(predictions=["a;b", "-"] * 10, multilabel=True)
     for pool, question in (

@@ -57,6 +57,7 @@ export function mount(root, link) {
   let showing = false;
   let pressed = 0; // when, for measurements
   let came = -Infinity; // when the item on the screen came
+  let withdrawn = -Infinity; // when the item before it was taken away, as somebody else has told its label
   const part = {};
 
   // The parts of the page -------------------------------------------------------------------------------------------
@@ -124,7 +125,10 @@ export function mount(root, link) {
       recent = found.recent.map((card) => ({ ...known.get(card.key), ...card })).filter((card) => card.sides);
     }
     info = { ...info, ...found, counts: { ...info.counts, ...found.counts } };
-    if (!editing && !deciding && open[0]?.key !== before) fresh();
+    if (!editing && !deciding && open[0]?.key !== before) {
+      if (before) withdrawn = performance.now();
+      fresh();
+    }
     draw();
     clearTimeout(again.wait);
     if (info.others && !info.names_wanted && !open.length) again.wait = setTimeout(() => ask("next", {}, take), WAIT);
@@ -241,7 +245,7 @@ export function mount(root, link) {
 
   function choose(code) {
     const card = shown();
-    if (!card) return;
+    if (!card || performance.now() - withdrawn < TWICE) return; // meant for the item that was there
     const at = side();
     if (spec.kind === "several") {
       const now = given[at].filter((one) => one !== spec.none);
@@ -267,7 +271,8 @@ export function mount(root, link) {
 
   function skip() {
     const card = shown();
-    if (card && !deciding && !part.skip.disabled) put("skip", card, null);
+    const meant = performance.now() - withdrawn > TWICE;
+    if (card && meant && !deciding && !part.skip.disabled) put("skip", card, null);
   }
 
   function undo() {
