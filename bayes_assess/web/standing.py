@@ -120,9 +120,10 @@ def _verdict(
         return {}
     wide = float(found.max())
     which = "widest interval" if found.size > 1 else "interval"
+    shown = _as_wide(wide, width)
     if bool(goal.reached(np.asarray(wide))):
-        return {"stop": True, "verdict": f"The {which} is {wide:.3f} wide, {width:g} was wanted: you may stop."}
-    said = {"stop": False, "verdict": f"The {which} is {wide:.3f} wide; {width:g} is wanted."}
+        return {"stop": True, "verdict": f"The {which} is {shown} wide, {width:g} was wanted: you may stop."}
+    said = {"stop": False, "verdict": f"The {which} is {shown} wide; {width:g} is wanted."}
     n, of = result.labels_used, items_asked_of(session.question, session.labels_used + left + session.n_skipped)
     if n >= _FEWEST and wide > 0:
         more = math.ceil(labels_to_width(width, wide, n, of)) - n
@@ -130,6 +131,18 @@ def _verdict(
         enough = f"About {_round(more):,} more for a width of {width:g}, if it goes on to shrink as it should."
         said["needed"] = enough if more <= left else few
     return said
+
+
+def _as_wide(wide: float, width: float) -> str:
+    """Write a width so that it is no more than the one that is wanted, or more, as it is.
+
+    Examples
+    --------
+    >>> _as_wide(0.0503, 0.05), _as_wide(0.0497, 0.05), _as_wide(0.00041, 0.0003)
+    ('0.0503', '0.050', '0.0004')
+    """
+    texts = (f"{wide:.{digits}f}" for digits in range(3, 10))
+    return next((text for text in texts if 0 < float(text) and (float(text) <= width) == (wide <= width)), f"{wide:g}")
 
 
 def _round(n: int) -> int:

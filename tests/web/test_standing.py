@@ -99,3 +99,15 @@ def test_a_verdict_is_said_to_be_sure_only_once_it_is(probability, said, monkeyp
     found = standing(session)
     assert found["stop"] == (probability >= 0.95)
     assert found["verdict"].startswith(f"The verdict has probability {said}")
+
+
+@pytest.mark.parametrize("n", [30, 40, 50, 60])
+def test_a_width_is_shown_as_more_than_is_wanted_where_it_is(n):
+    session = ba.assess(ba.Pool(predictions=[0, 1] * 997), ba.GroupAccuracy(), design="random")
+    session.tell(session.ask(n).ids, [0, 1] * (n // 2))
+    low, high = session.result().overall[1]
+    wide = high - low
+    width = (wide + round(wide, 3)) / 2  # three digits are on the other side of it
+    said = standing(session, width=width)
+    shown = float(said["verdict"].split(" is ")[1].split()[0])
+    assert (shown > width) == (wide > width) == (not said["stop"])
