@@ -398,6 +398,18 @@ def test_who_waits_for_others_goes_on_when_their_items_are_back(browser):
         until(lambda: "Nothing is left to label." in browser.text(".card"))
 
 
+def test_bounds_in_an_empty_field_can_be_read_in_the_dark(browser):
+    session = ba.assess(ba.Pool(predictions=[7.5] * 20, bounds=(0, np.inf)), ba.Metric("mae"))
+    with served(session) as address:
+        for dark in (False, True):
+            browser.size(1280, 900, dark)
+            browser.open(address)
+            style = "(part) => getComputedStyle(document.querySelector('.typed input'), part)"
+            ink, ground = browser.run(f"const of = {style}; return [of('::placeholder').color, of().backgroundColor]")
+            lighter, darker = sorted((_light(ground), _light(ink)), reverse=True)
+            assert (lighter + 0.05) / (darker + 0.05) > 4.5
+
+
 def test_numbers_are_taken_as_people_write_them_or_not_at_all(browser):
     session = ba.assess(ba.Pool(predictions=[7.5] * 20, bounds=(0, np.inf)), ba.Metric("mae"))
     written = {"4,5": 4.5, "4.5": 4.5, "1e1": 10, "0,125": 0.125, ".5": 0.5, "1,2345": 1.2345, "12": 12, "5,": 5}
