@@ -549,7 +549,7 @@ export function mount(root, link) {
     if (now.estimate != null) {
       if (now.what) children.push(make("p", { class: "said" }, now.what));
       children.push(make("div", { class: "big" }, number(now.estimate)), make("p", { class: "ends" }, `${ends(now.interval)} ${Math.round(now.level * 100)} % ${now.guarantee}`));
-      if (now.second) children.push(make("p", { class: "ends" }, `${ends(now.second)} without trusting scores`));
+      if (now.second) children.push(make("p", { class: "ends" }, `${ends(now.second)} by random labels alone`));
       if (now.path.length > 1) children.push(curve(now.path));
     } else children.push(make("p", {}, ...isolated(now.headline ?? "")));
     children.push(make("p", {}, `${labels(now.labels ?? 0)} used.`));
