@@ -8,6 +8,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import Bool, Float
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import AnswerT_co, Question
@@ -36,8 +37,9 @@ class ExtremeQuestion(Question[AnswerT_co, AnswerT_co]):
         n_groups = int((sizes > 0).sum())
         if self.m > n_groups:
             raise QuestionError(
-                f"{type(self).__name__} looks for m = {self.m} groups, but only {n_groups} groups "
-                f"(by {cells.parts[0].description}) have items; ask for at most {n_groups}."
+                f"{type(self).__name__} looks for m = {self.m:,} groups, but only {plural(n_groups, 'group')} "
+                f"(by {cells.parts[0].description}) {'has' if n_groups == 1 else 'have'} items; ask for at most "
+                f"{n_groups:,}."
             )
 
     def _check_m(self) -> None:

@@ -64,6 +64,8 @@ def test_more_extreme_groups_than_there_are_is_refused():
     pool = ba.Pool(predictions=[0, 0, 2], classes=[0, 1, 2])
     with pytest.raises(ba.QuestionError, match="m = 3 groups, but only 2 groups"):
         ba.assess(pool, ba.LeastAccurate(m=3))
+    with pytest.raises(ba.QuestionError, match=r"but only 1 group \(by prediction\) has items; ask for at most 1"):
+        ba.assess(ba.Pool(predictions=[0, 0]), ba.LeastAccurate(m=2))
 
 
 def test_an_unknown_target_is_refused():
