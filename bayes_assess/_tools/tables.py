@@ -56,7 +56,8 @@ class Table:
     Raises
     ------
     OutputError
-        If a column is not one-dimensional, if lengths differ, or if a format does not fit its column.
+        If columns have no names, if one is not one-dimensional, if lengths differ, or if a format does not fit its
+        column.
 
     Examples
     --------
@@ -76,6 +77,10 @@ class Table:
         title: str | None = None,
         formats: Mapping[str, str] | None = None,
     ):
+        if not isinstance(columns, Mapping) and not hasattr(columns, "items"):  # frames of pandas have them
+            raise OutputError(
+                f"A table takes its columns by name, such as {{'labels': [12, 7]}}; found {show(columns)}."
+            )
         held: dict[str, np.ndarray] = {}
         for name, values in columns.items():
             text = str(name)

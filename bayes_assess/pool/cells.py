@@ -18,7 +18,7 @@ from bayes_assess.errors import BudgetError, PartitionError
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.counting import add_up, count, mean
 from bayes_assess.pool.groups import Groups, partition
-from bayes_assess.pool.pool import Pool, check_items
+from bayes_assess.pool.pool import Pool, checked_pool
 from bayes_assess.pool.source import ItemSource
 
 if TYPE_CHECKING:
@@ -232,6 +232,8 @@ def cells(pool: Pool, by: By = RESERVED, *, seed: int = 0) -> Cells:
 
     Raises
     ------
+    QuestionError
+        If there is no pool, but a ranked list or something else.
     PartitionError
         If the pool cannot be cut so, or the seed is no seed.
 
@@ -242,7 +244,7 @@ def cells(pool: Pool, by: By = RESERVED, *, seed: int = 0) -> Cells:
     >>> cells.mean_score.round(3).tolist()
     [0.8, 0.733]
     """
-    check_items(pool, "cells takes a Pool first")
+    checked_pool(pool, "cells takes a Pool first")
     groups = partition(pool, by)
     seed = _check_seed(seed)
     sizes = count(groups.codes, groups.n_groups, pool.multiplicity)

@@ -16,7 +16,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._cuts import check_count, check_finite, interval_names, shortfall
 from bayes_assess.pool._scores import is_single, reached
 from bayes_assess.pool.counting import Times, add_up, count
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, checked_pool
 
 T = TypeVar("T")
 _MOST_BINS = 1_000_000  # which take some gigabytes
@@ -181,6 +181,8 @@ def partition(pool: Pool, by: By = RESERVED) -> Partition:
 
     Raises
     ------
+    QuestionError
+        If there is no pool, but a ranked list or something else.
     PartitionError
         If the column is unknown, a value is missing, a length does not fit, or the pool has no confidence to bin.
 
@@ -192,6 +194,7 @@ def partition(pool: Pool, by: By = RESERVED) -> Partition:
     >>> groups.names.tolist(), groups.codes.tolist()
     (['north', 'south'], [1, 0, 1])
     """
+    checked_pool(pool, "partition takes a Pool first")
     if isinstance(by, Partition):
         return _check_length(by, len(by.codes), pool.n_rows, pool)
     if isinstance(by, Cut):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import frozen, listing
+from bayes_assess._tools.arrays import frozen, listing, show
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError, QuestionError
 from bayes_assess.pool._classes import (
@@ -251,8 +251,8 @@ class Pool(Items):
         return pool
 
 
-def checked_pool(given: object) -> Pool:
-    """Return what is a pool, or raise QuestionError.
+def checked_pool(given: object, takes: str = "assess takes a Pool first") -> Pool:
+    """Return what is a pool, or raise QuestionError and say what the call takes.
 
     Examples
     --------
@@ -261,8 +261,23 @@ def checked_pool(given: object) -> Pool:
     2
     """
     if not isinstance(given, Pool):
-        raise QuestionError(f"assess takes a Pool first; found {type(given).__name__}. Make one with ba.Pool(...).")
+        raise QuestionError(f"{takes}; found {type(given).__name__}. Make one with ba.Pool(...).")
     return given
+
+
+def check_several_classes(pool: Items) -> None:
+    """Raise QuestionError if all labels can only be the same.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> check_several_classes(ba.Pool(predictions=["cat"] * 3, classes=["cat", "dog"]))
+    """
+    if pool.n_classes < 2:
+        raise QuestionError(
+            f"Labels can only be {show(pool.classes[0])} here, the one class of the pool, so that there is nothing "
+            "to measure; declare all classes that labels can have, by classes=."
+        )
 
 
 def check_items(given: object, takes: str) -> None:

@@ -292,6 +292,12 @@ def test_things_that_are_no_pool_or_question_are_refused(arguments, error, messa
         (lambda: ba.resume("run.db", None), ba.QuestionError, "then its Pool; found NoneType"),
         (lambda: ba.resume(POOL, POOL), ba.JournalError, r"path of its file, such as 'run.db'; found Pool"),
         (lambda: ba.assess(POOL, ba.GroupAccuracy(), journal=5), ba.JournalError, "such as 'run.db'; found 5"),
+        (lambda: ba.cells(ba.RankedList(9)), ba.QuestionError, "cells takes a Pool first; found RankedList"),
+        (
+            lambda: ba.partition(ba.RankedList(9), "site"),
+            ba.QuestionError,
+            "partition takes a Pool first; found",
+        ),
         (lambda: ba.cells("site", POOL), ba.QuestionError, "cells takes a Pool first; found str"),
         (lambda: ba.simulate([0, 1], POOL, ba.GroupAccuracy()), ba.QuestionError, "simulate takes a Pool first"),
         (

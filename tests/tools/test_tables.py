@@ -95,6 +95,12 @@ def test_columns_that_make_no_table_are_named(columns, formats, message):
 # -- text ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("columns", [[1, 2], "labels", None, 3.0])
+def test_columns_without_names_are_refused(columns):
+    with pytest.raises(OutputError, match=r"takes its columns by name, such as .*; found"):
+        Table(columns)
+
+
 def test_text_is_aligned_with_numbers_on_the_right(table):
     assert repr(table).splitlines() == [
         "Accuracy by group",
