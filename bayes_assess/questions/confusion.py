@@ -19,7 +19,7 @@ from bayes_assess.models.belief import Belief, merge_columns
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, check_several_classes
 from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
 from bayes_assess.questions._bounded import BoundedByShares
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank, no_interval
@@ -96,7 +96,8 @@ def _distinct_rows(table: Float[np.ndarray, "N P"]) -> tuple[Float[np.ndarray, "
 
 
 def check_n_classes(pool: Pool) -> None:
-    """Raise QuestionError if a matrix of all classes would not fit in memory."""
+    """Raise QuestionError if there is no matrix of all classes, or it would not fit in memory."""
+    check_several_classes(pool)
     n = pool.n_classes
     if n > _MOST_CLASSES:
         raise QuestionError(

@@ -31,7 +31,7 @@ from bayes_assess.measures._pool_losses import Measures
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, check_several_classes
 from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
 from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
 from bayes_assess.questions._column_names import check_by, checked_names
@@ -172,9 +172,11 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
 
     @property
     def designs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Designs that draw with known probabilities, OASIS for F-measures only; and the one with a belief."""
+        """Designs that draw with known probabilities, OASIS for F-measures only; and one that learns labels."""
         weighted = (name for name, kind in WEIGHTED.items() if self.f_alpha is not None or not kind.needs_f_measure)
-        return (*weighted, "variance_reduction")
+        specs = combine(self.measure)
+        believable = any(has_event(specs, 1, 0, n) or can_believe(specs, n) for n in (2, 3))  # whatever the pool
+        return (*weighted, *["variance_reduction"] * believable)
 
     @property
     def f_alpha(self) -> float | None:
@@ -189,11 +191,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
 
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
-        if pool.n_classes < 2:
-            raise QuestionError(
-                f"Labels can only be {show(pool.classes[0])} here, the one class of the pool, so that there is nothing "
-                "to measure; declare all classes that labels can have, by classes=."
-            )
+        check_several_classes(pool)
         codes, table = self.losses(pool)
         if cuts_ranks(strata):
             subject, ranked = self._subject(pool)

@@ -540,6 +540,15 @@ def test_a_design_that_decides_on_cells_cannot_serve_a_measure_nor_the_other_way
         ba.assess(POOL, ba.Metric("accuracy"), design="oasis")
 
 
+def test_designs_that_learn_labels_alone_are_not_named_for_losses_of_scores():
+    with pytest.raises(ba.DesignError, match=r"these can: .*'importance', 'poisson', 'stratified', 'passive'\.$"):
+        ba.assess(POOL, ba.Metric("log_loss"), design="oasis")
+    for names in (["log_loss", "f1"], "brier_score_loss"):
+        assert "variance_reduction" not in ba.Metric(names).designs
+    for names in ("f1", "f1_macro", "roc_auc", "matthews_corrcoef"):
+        assert "variance_reduction" in ba.Metric(names).designs
+
+
 def test_the_tree_of_a_campaign_starts_from_the_mean_scores_of_its_blocks():
     pool = ba.Pool(scores=np.repeat([0.2, 0.9], [30, 10]))  # one block of two cells, by the prediction
     a = ba.assess(pool, F1, design=Adaptive(n_strata=1))

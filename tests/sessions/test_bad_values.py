@@ -55,12 +55,22 @@ def test_a_level_that_is_none_is_refused(level):
             attempt()
 
 
-@pytest.mark.parametrize("measure", ["accuracy", "f1_macro"])
-@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
-def test_a_measure_of_one_class_says_that_there_is_nothing_to_measure(measure, design):
+@pytest.mark.parametrize(
+    ("question", "design"),
+    [
+        *(
+            (ba.Metric(name), design)
+            for name in ("accuracy", "f1_macro")
+            for design in ("variance_reduction", "passive")
+        ),
+        (ba.ConfusionMatrix(), "thompson"),
+        (ba.MostCostly([[0.0]]), "random"),
+    ],
+)
+def test_a_question_on_one_class_says_that_there_is_nothing_to_measure(question, design):
     pool = ba.Pool(predictions=["cat"] * 3, confidence=[0.5, 0.6, 0.7])
     with pytest.raises(QuestionError, match=r"only be .cat. here, the one class .* declare all classes"):
-        ba.assess(pool, ba.Metric(measure), design=design)
+        ba.assess(pool, question, design=design)
 
 
 def test_nothing_can_be_written_as_a_workbook(tmp_path):
