@@ -175,3 +175,22 @@ def test_a_curve_goes_to_arviz_by_threshold_and_its_summary_names_no_attribute(b
     summary = believed.summary()
     assert "F1 is greatest at threshold" in summary
     assert "design_interval" not in summary
+
+
+def test_a_curve_from_labels_of_another_measure_says_what_it_knows_without_trust():
+    """Random items have been counted for F1 alone; what labels leave possible holds for every threshold."""
+    a = ba.assess(POOL, ba.Metric("f1"), seed=1)
+    queries = a.ask(60)
+    a.tell(queries.ids, LABELS[queries.ids])
+    result = a.result(question=ba.PRCurve([0.1, 0.3, 0.6]))
+    point = result.at(0.3)
+    low, high = point.precision.design_interval
+    assert 0 < low < high < 1
+    (said,) = (line for line in result.summary().splitlines() if line.startswith("Without trusting the scores"))
+    assert said.startswith(
+        f"Without trusting the scores, at threshold 0.3: precision [{low:.3f}, {high:.3f}], recall ["
+    )
+    assert said.endswith(
+        "whatever items without a label turn out to be: the session kept account of its own measure alone."
+    )
+    assert "no random label" not in said  # there are some, which were counted for F1

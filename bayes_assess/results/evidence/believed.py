@@ -197,14 +197,13 @@ class Believed(BeliefDraws):
 
     def leaning(self, without: str | None = None) -> str:
         """Say what random items alone tell; what they tell of the measures in words of the result, if there are any."""
-        if not self.audited:
-            bounded = len(ratio_losses(cells_table(self.cells)).outputs)
-            said = "what is asked is no ratio of sums, which random items alone could bound"
-            why = "the session kept account of its own measure alone" if bounded else said
-            ends = f"Without trusting the {self.trusted}, nothing can be said: {why}"
-        else:
-            ends = self._known_without_trust() if without is None else without
         events, audits, size = self.events, self.found.audits, self.cells.sizes
+        if self.audited:
+            ends = self._known_without_trust() if without is None else without
+        else:
+            ends = self._known_without_account(without)
+            if not audits.any():  # random labels that there may be are of an account of other measures
+                return f"{ends}."
         if events.believes_all:
             return f"{ends}; {_number(int(audits.sum()) * self.question.labels_each, 'random label')} so far."
         if events.about_agreement:
@@ -216,6 +215,15 @@ class Believed(BeliefDraws):
             return f"{ends}; {self.said_of_random_labels()}."
         among = f" among {plural(int(size[quiet].sum()), 'item')} not predicted positive"
         return f"{ends}; {self.said_of_random_labels(quiet, among)}."
+
+    def _known_without_account(self, without: str | None) -> str:
+        """Say what is known without trust where random items have not been counted for these measures, and why."""
+        bounded = len(ratio_losses(cells_table(self.cells)).outputs)
+        said = "what is asked is no ratio of sums, which random items alone could bound"
+        why = "the session kept account of its own measure alone" if bounded else said
+        if without is None:
+            return f"Without trusting the {self.trusted}, nothing can be said: {why}"
+        return f"{without}, whatever items without a label turn out to be: {why}"
 
     def _if_scores_fall(self) -> list[str]:
         """Say where scores are taken for the other way round."""
