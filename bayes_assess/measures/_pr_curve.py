@@ -24,6 +24,8 @@ from bayes_assess.measures._ratios import divide
 from bayes_assess.measures._shapes import as_cells, as_risk
 from bayes_assess.pool._scores import is_single
 
+_DIGITS = 4  # of thresholds in sentences
+
 FloatCells = Float[Array, "*batch A C"] | Float[np.ndarray, "*batch A C"]
 FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
 
@@ -143,8 +145,17 @@ class PRCurveTable:
     @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs, such as "precision[0.25]"."""
+        return self._named([repr(t) for t in np.asarray(self.thresholds).tolist()])
+
+    @property
+    def names_said(self) -> tuple[str, ...]:
+        """Names of the outputs in sentences, by as few digits as tell the thresholds apart, four at least."""
         at = np.asarray(self.thresholds).tolist()
-        return tuple(f"{what}[{t!r}]" for what in ("precision", "recall") for t in at)
+        rounded = ([f"{t:.{digits}g}" for t in at] for digits in range(_DIGITS, 17))
+        return self._named(next((texts for texts in rounded if len(set(texts)) == len(at)), [repr(t) for t in at]))
+
+    def _named(self, at: list[str]) -> tuple[str, ...]:
+        return tuple(f"{what}[{t}]" for what in ("precision", "recall") for t in at)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:

@@ -54,13 +54,14 @@ class Sensitivity(Answer):
         The greatest share that these random labels do not rule out at the level, by the exact bound of the
         hypergeometric distribution, given as many positives elsewhere as the labels suggest.
     level : float
-    names : (k,)
-        What is measured.
+    names, names_said : (k,)
+        What is measured, and how sentences call it.
     """
 
     shares: Float[np.ndarray, " H"]
     level: float
     names: np.ndarray
+    names_said: np.ndarray
     n_items: int
     random_labels: int
     random_positives: int
@@ -121,17 +122,20 @@ class Sensitivity(Answer):
         return float(found[0]) if self.is_scalar else found
 
     def summary(self) -> str:
-        """Say what was supposed, and what random labels rule out."""
+        """Say what was supposed, what random labels rule out, and what changes the most."""
         lines = [f"Positives may hide among {self.n_items:,} unlabelled items {self._which}. {self.said_of_labels()}."]
         (fewest, most), ends = self._answers(_GRID[[0, -1]])  # whichever shares are supposed
-        alike = self.names[(np.abs(most - fewest) < _ALIKE) & (np.abs(ends[1] - ends[0]) < _ALIKE).all(-1)]
+        change = np.maximum(np.abs(most - fewest), np.abs(ends[1] - ends[0]).max(-1))
+        alike = self.names_said[change < _ALIKE]
         if len(alike):
             named = ", ".join(alike[:_MOST_SAID]) + ("" if len(alike) <= _MOST_SAID else " and others")
             lines.append(
                 f"{named}: the same whatever hides, as items that are not predicted positive have no part in it."
             )
-        lines += [self.said(share, i) for i in range(min(len(self.names), _MOST_SAID)) for share in self.shares[-1:]
-                  if self.names[i] not in alike]  # fmt: skip
+        changed = np.argsort(-change, kind="stable")[: np.count_nonzero(change >= _ALIKE)]
+        lines += [self.said(float(self.shares[-1]), i) for i in np.sort(changed[:_MOST_SAID]).tolist()]
+        if len(changed) > _MOST_SAID:
+            lines.append(f"No other measure changes by more; the table has all {len(self.names):,}.")
         return "\n".join(lines)
 
     def said(self, share: float, i: int) -> str:
@@ -142,7 +146,8 @@ class Sensitivity(Answer):
             share = _ALL_OF_THEM
             supposed = f"all {self.n_items:,} unlabelled items {self._which} were positive, {most:.0%} of all positives"
         value, ends = self._answers(np.array([share]))
-        return f"If {supposed}, {self.names[i]} would be {value[0, i]:.3f} [{ends[0, i, 0]:.3f}, {ends[0, i, 1]:.3f}]."
+        name, (low, high) = self.names_said[i], ends[0, i]
+        return f"If {supposed}, {name} would be {value[0, i]:.3f} [{low:.3f}, {high:.3f}]."
 
     def said_of_labels(self) -> str:
         """Say what random labels rule out."""
@@ -202,8 +207,19 @@ class Sensitivity(Answer):
         return self._answers(self.shares)
 
     def _answers(self, shares: Float[np.ndarray, " H"]) -> tuple[Float[np.ndarray, "H k"], Float[np.ndarray, "H k 2"]]:
-        posteriors = [posterior_measure(self.hidden.draws(float(share)), False, self.cautious) for share in shares]
-        return np.stack([one.value for one in posteriors]), np.stack([one.interval(self.level) for one in posteriors])
+        known = [self._answer_if(float(share)) for share in shares]
+        return np.stack([value for value, _ in known]), np.stack([ends for _, ends in known])
+
+    def _answer_if(self, share: float) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 2"]]:
+        if share not in self._by_share:
+            found = posterior_measure(self.hidden.draws(share), False, self.cautious)
+            self._by_share[share] = found.value, found.interval(self.level)
+        return self._by_share[share]
+
+    @cached_property
+    def _by_share(self) -> dict[float, tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 2"]]]:
+        """Answers that are known by now: sentences on several measures ask for the same shares."""
+        return {}
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self.is_scalar else values

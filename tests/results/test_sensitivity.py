@@ -118,6 +118,26 @@ def test_a_single_share_does_not_make_measures_the_same_whatever_hides(session, 
     assert f"If {shares[0]:.0%} of all positives hid among the 81 unlabelled items of low score, f1 would be" in said
 
 
+def test_summaries_of_curves_name_what_changes_most_by_thresholds_that_are_rounded(session, monkeypatch):
+    hidden = sure(session.result(question=ba.PRCurve([1 / 3, 0.5, 0.6, 0.7]))).sensitivity()
+    asked, draws = [], type(hidden.hidden).draws
+    monkeypatch.setattr(type(hidden.hidden), "draws", lambda self, share: asked.append(share) or draws(self, share))
+    lines = hidden.summary().splitlines()
+    assert len(asked) == len(set(asked)) == 3  # no hidden positives, all, and the share that is said
+    assert [line.split(" would be ")[0].split(", ")[1] for line in lines[2:5]] == [
+        "recall[0.3333]",
+        "recall[0.5]",
+        "recall[0.6]",
+    ]
+    assert lines[5:] == ["No other measure changes by more; the table has all 8."]
+
+
+def test_thresholds_that_lie_close_together_keep_the_digits_that_tell_them_apart():
+    a = ba.assess(POOL, ba.PRCurve([0.5, 0.500001, 2 / 3]))
+    names = a.result().evidence.names_said
+    assert names[:3].tolist() == ["precision[0.5]", "precision[0.500001]", "precision[0.666667]"]
+
+
 def test_the_accuracy_of_two_classes_falls_by_positives_that_hide():
     hidden = sure(told(ba.Metric("accuracy")).result()).sensitivity([0.0, 0.5])
     np.testing.assert_allclose(hidden.estimate, [0.98, 0.90], rtol=1e-6)  # eight known, and eight more among the 90

@@ -21,6 +21,7 @@ from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
 from bayes_assess.estimators.posterior_measure import contradicted as are_apart
+from bayes_assess.measures import PRCurveTable
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
 from bayes_assess.questions._measures_answered import cells_table
@@ -91,9 +92,15 @@ class BeliefDraws(OnMeasures):
         return f"{taken} as {labels_suggest(self.labels_used)}{but}."
 
     @property
+    def names_said(self) -> np.ndarray:
+        """Names of the measures as sentences have them, (k,): thresholds of curves without digits that tell nothing."""
+        table = cells_table(self.cells)
+        return np.array(table.names_said) if isinstance(table, PRCurveTable) else self.groups
+
+    @property
     def named_contradicted(self) -> str:
         """Names of the measures on which random items contradict the belief, of many the first ones."""
-        names = self.groups[self.contradicted]
+        names = self.names_said[self.contradicted]
         return ", ".join(names[:SAID]) + (f" and {len(names) - SAID:,} more" if len(names) > SAID else "")
 
     @property
@@ -257,6 +264,7 @@ class BeliefDraws(OnMeasures):
             shares=given.astype(np.float64),
             level=self.level,
             names=self.groups,
+            names_said=self.names_said,
             n_items=n_items - n_random,
             random_labels=n_random,
             random_positives=n_positive,
