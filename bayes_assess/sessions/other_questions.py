@@ -30,6 +30,7 @@ from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.questions._priors import accuracy_prior
 from bayes_assess.questions.asked import check_question
 from bayes_assess.results import Result
+from bayes_assess.results._in_words import question_in_words
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.team.adjudication import Adjudication
@@ -301,9 +302,11 @@ def _check_drawn(session: Campaign, asked: Question, cells: Cells | None) -> Non
     needed = never_asked if cells is None else never_asked & asked.playable(cells)[cells.source.row_cells]
     never = int(needed.sum() if times is None else times[needed].sum())
     if never:
+        them, their = ("it", "Its label") if never == 1 else ("them", "Their labels")
         raise QuestionError(
-            f"{asked.name} is about {plural(never, 'item')} that {session.question.name} never asks for; start a "
-            "session with it, or of measures with a list that contains it."
+            f"To answer {question_in_words(asked)!r} takes labels of {plural(never, 'item')} that this session never "
+            f"asks for. {their} cannot change the answer to its own question, {question_in_words(session.question)!r}. "
+            f"Start a session with the one that needs {them}, or, of two measures, with both in a list."
         )
 
 

@@ -170,8 +170,19 @@ def test_items_that_nobody_asked_for_stand_for_no_others_in_measures():
     [
         (SITES, "thompson", ba.Metric("f1_macro"), "design='random', whose labels answer it, too"),
         (None, "thompson", ba.Compare("prediction", "old"), "not answered from parts of its groups"),
-        (ba.Compare("n", "s", by="site"), "thompson", SITES, "items that Compare never asks for"),
-        (ba.Compare("n", "s", by="site"), "random", ba.Metric("accuracy"), "items that Compare never asks for"),
+        (
+            ba.Compare("n", "s", by="site"),
+            "thompson",
+            SITES,
+            "To answer 'How accurate is the system, by site\\?' takes labels of .* that this session never asks for",
+        ),
+        (
+            ba.Compare("n", "s", by="site"),
+            "random",
+            ba.Compare("n", "w", by="site"),
+            "cannot change the answer to its own question, 'Is n or s more accurate\\?'",
+        ),
+        (ba.Compare("n", "s", by="site"), "random", ba.Metric("accuracy"), "items that this session never asks for"),
         (None, "random", ba.PRCurve(positive="a"), "needs scores, which this pool lacks"),
         (None, "random", "accuracy", "Did you mean ba.Metric"),
     ],
