@@ -44,8 +44,8 @@ def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None
     m : int
         How many groups the question looks for in a round.
     serving : names of designs, optional
-        Designs that can serve the question; all that play arms by default. Designs of the user's own are not held to
-        it.
+        Designs that can serve the question; all that play arms by default. Designs of the user's own only have to play
+        arms where some of these do, or to weigh what they draw where some of these do.
 
     Raises
     ------
@@ -71,7 +71,8 @@ def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None
     able = [
         name for name, other in DESIGNS.items() if (other.max_round is None or other.max_round >= m) and name in serving
     ]
-    if ours and design.name not in serving:
+    kinds = {DESIGNS[name].plays_arms for name in serving if name in DESIGNS}
+    if (ours and design.name not in serving) or (not ours and kinds and design.plays_arms not in kinds):
         raise DesignError(f"Design {design.name!r} cannot serve this question; these can: {_names(able)}.")
     if design.max_round is not None and m > design.max_round:
         raise DesignError(

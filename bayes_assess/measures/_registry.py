@@ -128,7 +128,8 @@ def describe_measure(one: object) -> str | dict[str, object]:
         known = False
     if not known:
         raise QuestionError(
-            f"A journal keeps measures by name; {called!r} has functions of its own, which it cannot keep."
+            f"A journal keeps measures by name; {called!r} has functions of its own, which it cannot keep. "
+            "Leave out the journal."
         )
     plain = {option: "inf" if value == math.inf else value for option, value in options}  # which JSON lacks
     return {"measure": name, **plain} if options else name

@@ -195,7 +195,9 @@ def describe_question(question: Question) -> dict[str, object]:
     """
     kind = question.made_by or type(question).__name__
     if kind not in QUESTIONS:
-        raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")
+        raise QuestionError(
+            f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them. Leave out the journal."
+        )
     return {"question": kind, **_options(question)}
 
 
@@ -260,7 +262,9 @@ def describe_belief(belief: Any) -> dict[str, object]:
     """
     kind = type(belief).__name__
     if kind not in _BELIEFS:
-        raise PriorError(f"A journal keeps priors of the kinds {', '.join(_BELIEFS)}; found {kind}.")
+        raise PriorError(
+            f"A journal keeps priors of the kinds {', '.join(_BELIEFS)}; found {kind}. Leave out the journal."
+        )
     names = tuple(field.name for field in fields(belief) if field.init)
     names, _ = _REBUILT.get(type(belief), (names, type(belief)))
     parameters = {name: getattr(belief, name) for name in names}

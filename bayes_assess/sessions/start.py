@@ -188,7 +188,8 @@ def assess(
     if journal is not None:
         if type(assessment.design) is not DESIGNS.get(assessment.design.name):
             raise DesignError(
-                f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of them."
+                f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of "
+                "them. Leave out the journal."
             )
         of = assessment.pool, question, assessment.design, assessment.prior, assessment.cells
         kept = describe(*of, int(seed), source, assessment.engine)
@@ -265,7 +266,10 @@ def _start_ranked(
     if prior is not None or prior_strength is not None:
         raise PriorError(f"Design {design.name!r} starts from no prior; leave it out.")
     if journal is not None and type(design) is not RANKED_DESIGNS.get(design.name):
-        raise DesignError(f"A journal can bring back the designs {', '.join(RANKED_DESIGNS)}; {show(design)} is none.")
+        raise DesignError(
+            f"A journal can bring back the designs {', '.join(RANKED_DESIGNS)}; {show(design)} is none of them. "
+            "Leave out the journal."
+        )
     assessment = RankedAssessment(*ranked, seed)
     if journal is not None:
         assessment.journal = Journal.create(journal, describe_ranked(*ranked, seed, source))

@@ -540,6 +540,29 @@ def test_a_design_that_decides_on_cells_cannot_serve_a_measure_nor_the_other_way
         ba.assess(POOL, ba.Metric("accuracy"), design="oasis")
 
 
+class OwnArms(ba.designs.Thompson):
+    """A design of a user's own that plays groups."""
+
+
+class OwnWeights(Adaptive):
+    """A design of a user's own that weighs what it draws."""
+
+
+def test_designs_of_a_users_own_serve_what_designs_of_their_kind_serve():
+    with pytest.raises(ba.DesignError, match="'thompson' cannot serve this question; these can: 'adaptive', 'oasis'"):
+        ba.assess(POOL, F1, design=OwnArms())
+    with pytest.raises(ba.DesignError, match="'adaptive' cannot serve this question; these can: 'thompson'"):
+        ba.assess(POOL, ba.GroupAccuracy(), design=OwnWeights())
+    assert len(ba.assess(POOL, ba.GroupAccuracy(), design=OwnArms()).ask(2)) == 2
+    assert len(ba.assess(POOL, F1, design=OwnWeights()).ask(2)) == 2
+
+
+def test_a_journal_that_cannot_bring_back_a_design_is_to_be_left_out(tmp_path):
+    with pytest.raises(ba.DesignError, match=r"OwnWeights.* is none of them\. Leave out the journal\."):
+        ba.assess(POOL, F1, design=OwnWeights(), journal=tmp_path / "run.db")
+    assert not (tmp_path / "run.db").exists()
+
+
 def test_designs_that_learn_labels_alone_are_not_named_for_losses_of_scores():
     with pytest.raises(ba.DesignError, match=r"these can: .*'importance', 'poisson', 'stratified', 'passive'\.$"):
         ba.assess(POOL, ba.Metric("log_loss"), design="oasis")
