@@ -90,8 +90,12 @@ class GroupAccuracy(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
         covariates = mean_columns(pool, self.by, self.covariates)
         return accuracy_prior(cells, prior, strength, self.default_strength, covariates)
 
-    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
-        """Return the draws as a belief."""
+    def belief_of_accuracies(
+        self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int
+    ) -> SampledBelief | None:
+        """Return the draws as a belief; None of a question with outcomes of its own, which are no accuracies."""
+        if type(self).outcomes is not GroupAccuracy.outcomes:
+            return None
         return SampledBelief(accuracy, np.zeros(len(accuracy)))
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:

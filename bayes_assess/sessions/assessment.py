@@ -219,7 +219,7 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
 
     def __repr__(self) -> str:
         return (
-            f"Assessment({self.question.name} by {self.cells.description}, design {self.design.name!r}: "
+            f"Assessment({self.asked_by}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {self._units.n_items:,} items{self._units.described} labelled, "
             f"{self.n_pending:,} pending)"
         )

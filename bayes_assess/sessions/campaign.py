@@ -58,6 +58,12 @@ class Campaign(Course):
     def _restart(self, events: Sequence[Event]) -> None:
         self._adopt(self._following(events, self._record, recorded=True))
 
+    @property
+    def asked_by(self) -> str:
+        """What is asked, and by which cells; cells of a measure alone are called as it is."""
+        name, description = self.question.name, self.cells.description
+        return name if description == name else f"{name} by {description}"
+
     def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> Campaign:
         """Return another campaign on the same pool, at where these events have led."""
         other = type(self)(self._pool, self.question, self.design, self._setting, self._seed, self.engine)

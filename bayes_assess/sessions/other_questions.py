@@ -319,6 +319,4 @@ def _counts(cells: Cells, items: np.ndarray, outcomes: np.ndarray, n_outcomes: i
 
 def _drawn_for(session: Campaign, how: str) -> str:
     """Say for which question the labels were drawn, and how they serve another one."""
-    name, description = session.question.name, session.cells.description
-    what = name if description == name else f"{name} by {description}"  # cells of a measure alone are called as it is
-    return f"These labels were drawn for {what}, by design {session.design.name!r}: {how}."
+    return f"These labels were drawn for {session.asked_by}, by design {session.design.name!r}: {how}."

@@ -214,6 +214,35 @@ def test_a_question_is_not_said_to_be_its_own_groups():
     assert "These labels were drawn for Metric(accuracy), by design 'passive'" in a.result(question=SITES).summary()
 
 
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        (ba.Metric("f1"), {"design": "passive"}),
+        (ba.Metric("f1"), {"oracle": "stochastic"}),
+        (ba.Compare("prediction", "old", measure="f1"), {"design": "passive"}),
+    ],
+)
+def test_a_session_is_not_said_to_be_by_its_own_question(question, options):
+    pool = ba.Pool(predictions=np.arange(20) % 2, systems={"old": np.arange(20) % 3 % 2})
+    assert f"Assessment({question.name}, design " in repr(ba.assess(pool, question, **options))
+
+
+class Near(ba.GroupAccuracy):
+    """A question of a user's own: a class and the one after it count as the same."""
+
+    def outcomes(self, pool, items, labels):
+        """Return whether labels are at most one class away."""
+        return (np.abs(labels - pool.predictions[items]) <= 1).astype(np.int64)
+
+
+def test_questions_with_outcomes_of_their_own_are_not_answered_by_accuracies_of_parts():
+    """Of sites that were drawn alike within, labels answer; of parts of other groups, accuracies are another matter."""
+    a = session(SITES)
+    assert (a.result(question=Near(by="site")).estimate > a.result().estimate).all()
+    with pytest.raises(ba.QuestionError, match="Near is not answered from parts of its groups"):
+        a.result(question=Near(by="prediction"))
+
+
 def test_curves_of_ranked_lists_are_refused():
     a = ba.assess(ba.Pool(scores=np.linspace(0, 1, 30)), ba.GroupAccuracy(), design="random")
     with pytest.raises(ba.QuestionError, match="is about ranked lists"):
