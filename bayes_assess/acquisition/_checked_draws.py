@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,8 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import BudgetError, InferenceError
-from bayes_assess.models.posterior_draws import posterior_draws
+from bayes_assess.models.posterior_draws import check_probabilities, draws_of_site
 from bayes_assess.models.sampled_belief import SampledBelief
-
-_ROUNDING = 1e-4  # by which 32-bit rows of many classes may miss 1
 
 
 class CheckedDraws(NamedTuple):
@@ -35,8 +34,8 @@ class CheckedDraws(NamedTuple):
         return np.tensordot(self.weights, self.theta, 1)
 
 
-def numbers_of_draws(draws: Any, site: str) -> Float[np.ndarray, "S *shape"]:
-    """Convert draws to an array: those of an array or of lists, or of a site of an ArviZ object.
+def numbers_of_draws(draws: Any, site: str, names: Sequence[np.ndarray] = ()) -> Float[np.ndarray, "S *shape"]:
+    """Convert draws to an array: those of an array or of lists, or of a site of an ArviZ object, in the order of names.
 
     Raises
     ------
@@ -50,7 +49,7 @@ def numbers_of_draws(draws: Any, site: str) -> Float[np.ndarray, "S *shape"]:
     """
     is_array = isinstance(draws, np.ndarray | jax.Array | list | tuple)
     try:
-        return np.asarray(draws if is_array else posterior_draws(draws, site), np.float64)
+        return np.asarray(draws if is_array else draws_of_site(draws, site, names), np.float64)
     except InferenceError:
         raise
     except (TypeError, ValueError) as error:
@@ -60,7 +59,11 @@ def numbers_of_draws(draws: Any, site: str) -> Float[np.ndarray, "S *shape"]:
 
 
 def checked_draws(
-    draws: object, site: str = "theta", weights: ArrayLike | None = None, n_cells: int | None = None
+    draws: object,
+    site: str = "theta",
+    weights: ArrayLike | None = None,
+    n_cells: int | None = None,
+    names: Sequence[np.ndarray] = (),
 ) -> CheckedDraws:
     """Return draws of probabilities of cells as 64-bit arrays.
 
@@ -74,6 +77,8 @@ def checked_draws(
         Importance weights, equal if left out; only their ratios matter.
     n_cells : int, optional
         K, where it is known.
+    names : sequence of arrays, optional
+        Names of cells and outcomes, by which axes of an object are ordered; see `draws_of_site`.
 
     Raises
     ------
@@ -89,7 +94,7 @@ def checked_draws(
     if isinstance(draws, SampledBelief):
         weights = draws.importance if weights is None else weights
         draws = draws.draws
-    theta = numbers_of_draws(draws, site)
+    theta = numbers_of_draws(draws, site, names)
     if theta.ndim not in (2, 3) or 0 in theta.shape:
         raise InferenceError(
             f"Posterior draws have the shape (draws, cells), or (draws, cells, outcomes); found {theta.shape}."
@@ -99,23 +104,10 @@ def checked_draws(
             f"The posterior draws are of {theta.shape[1]:,} cells, and there are {n_cells:,}; "
             "pass draws with a column for each, in the order of the cells' names."
         )
-    outside = ~((theta >= -1e-6) & (theta <= 1 + 1e-6))  # NaN included
-    if outside.any():
-        place = tuple(int(i) for i in np.argwhere(outside)[0])
-        raise InferenceError(
-            f"Posterior draws are probabilities, from 0 to 1; {_place(place)} has {show(theta[place])}."
-        )
+    check_probabilities(theta)
     theta = np.clip(theta, 0.0, 1.0)
     if theta.ndim == 3:
-        total = theta.sum(-1, keepdims=True)
-        off = np.abs(total[..., 0] - 1) > _ROUNDING
-        if off.any():
-            place = tuple(int(i) for i in np.argwhere(off)[0])
-            raise InferenceError(
-                f"The probabilities of a cell's outcomes sum to 1; those of {_place(place)} sum to "
-                f"{show(total[place][0].round(6))}. Draws come first, then cells, then outcomes."
-            )
-        theta = theta / total
+        theta = theta / theta.sum(-1, keepdims=True)
     return CheckedDraws(theta, _checked_weights(weights, len(theta)))
 
 
@@ -184,10 +176,6 @@ def _checked_weights(weights: ArrayLike | None, n_draws: int) -> Float[np.ndarra
             f"found {show(found)} of shape {found.shape}."
         )
     return found / found.sum()
-
-
-def _place(place: tuple[int, ...]) -> str:
-    return ", ".join(f"{axis} {i}" for axis, i in zip(("draw", "cell", "outcome"), place, strict=False))
 
 
 def whole_items(remaining: ArrayLike, n_arms: int) -> Int[np.ndarray, " A"]:

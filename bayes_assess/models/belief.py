@@ -220,7 +220,9 @@ def is_belief(value: object) -> TypeGuard[Belief]:
     False
     """
     nothing = object()
-    return all(getattr_static(value, member, nothing) is not nothing for member in _MEMBERS)
+    return not isinstance(value, type) and all(
+        getattr_static(value, member, nothing) is not nothing for member in _MEMBERS
+    )
 
 
 def with_arrays(belief: Belief) -> Belief:
@@ -267,7 +269,12 @@ def check_belief(prior: Belief, shape: tuple[int, ...], what: str, possible: Arr
     prior = with_arrays(prior)
     leaves = jax.tree.leaves(prior)
     if all(isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves):
-        prior = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), prior)
+        try:
+            prior = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), prior)
+        except (TypeError, ValueError):
+            raise PriorError(f"The parameters of a {type(prior).__name__} are numbers; found {show(prior)}.") from None
+    checked = getattr(prior, "checked", None)
+    prior = prior if checked is None else checked()
     with np.errstate(all="ignore"):
         mean, variance = np.asarray(prior.mean), np.asarray(prior.variance)
     if mean.shape != shape:

@@ -16,8 +16,10 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
+from bayes_assess.errors import InferenceError, PriorError
 from bayes_assess.models._bases import Sampled
 from bayes_assess.models.belief import Belief, merge_columns
+from bayes_assess.models.posterior_draws import check_probabilities
 
 _LEAST = 1e-300  # probability
 _DRAWS = 2000  # of a belief that has a closed form for nothing
@@ -46,6 +48,42 @@ class SampledBelief(Sampled):
 
     draws: Float[Array, "S K *O"] | Float[np.ndarray, "S K *O"]
     log_weight: Float[Array, "*batch S"] | Float[np.ndarray, "*batch S"]
+
+    def checked(self) -> SampledBelief:
+        """Return the belief, or raise PriorError unless its draws are probabilities with a weight each.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> SampledBelief(np.array([[0.2, 1.5]]), np.zeros(1)).checked()
+        Traceback (most recent call last):
+        bayes_assess.errors.PriorError: Posterior draws are probabilities, from 0 to 1; draw 0, cell 1 has 1.5.
+        """
+        try:
+            draws, log_weight = (np.asarray(values, np.float64) for values in (self.draws, self.log_weight))
+        except (TypeError, ValueError):
+            raise PriorError(
+                "The draws and the weights of a SampledBelief are numbers; some of these are not."
+            ) from None
+        if draws.ndim not in (2, 3) or 0 in draws.shape or log_weight.shape[-1:] != draws.shape[:1]:
+            raise PriorError(
+                "A SampledBelief has draws (S, K), or (S, K, O), and log_weight (S,), zeros if all draws count alike; "
+                f"found shapes {draws.shape} and {log_weight.shape}."
+            )
+        if not np.isfinite(log_weight.max(-1)).all():
+            raise PriorError(
+                "The logarithms of the weights of draws are finite, but for -inf of draws that do not count."
+            )
+        try:
+            check_probabilities(draws)
+        except InferenceError as error:
+            raise PriorError(str(error)) from None
+        return self
+
+    @property
+    def n_effective(self) -> Float[np.ndarray, "*batch"]:
+        """Draws, equally weighted, that tell as much as these: the sum of the weights squared, by that of squares."""
+        return 1 / (np.asarray(self.importance) ** 2).sum(-1)
 
     @property
     @any_engine

@@ -90,7 +90,8 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             ``"variance_reduction"``, they are (S, K), the rate of the positive class in every cell (of accuracies with
             the last design, that the prediction is right), or (S, K, C), the probabilities of all labels. Weights and
             inclusion probabilities are those of the items as they are drawn, so that answers are as valid as without.
-            In an ArviZ object the variable is ``theta``, and of a Dirichlet tree over the cells ``psi`` with it.
+            In an ArviZ object the variable is ``theta``, and of a Dirichlet tree over the cells ``psi`` with it;
+            coordinates that are the cells' names tell their order.
         annotator : str, optional
             Who is to label them, which the journal keeps; anybody may tell their labels.
 
@@ -219,7 +220,7 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
 
     def __repr__(self) -> str:
         return (
-            f"Assessment({self.asked_by}, design {self.design.name!r}: "
+            f"Assessment({self._asked_by}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {self._units.n_items:,} items{self._units.described} labelled, "
             f"{self.n_pending:,} pending)"
         )

@@ -29,6 +29,7 @@ from bayes_assess.sessions.counted import check_counts
 from bayes_assess.sessions.course import Course, put_right
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.open_steps import OpenSteps
+from bayes_assess.sessions.other_beliefs import said_of_few_draws
 from bayes_assess.sessions.runs import PIECE, Run, between_refreshes, pieces, read_run
 from bayes_assess.sessions.snapshots import Snapshots
 
@@ -59,7 +60,7 @@ class Campaign(Course):
         self._adopt(self._following(events, self._record, recorded=True))
 
     @property
-    def asked_by(self) -> str:
+    def _asked_by(self) -> str:
         """What is asked, and by which cells; cells of a measure alone are called as it is."""
         name, description = self.question.name, self.cells.description
         return name if description == name else f"{name} by {description}"
@@ -256,6 +257,8 @@ class Campaign(Course):
         random : RandomLabels, optional
             Which labels are of random items of their cells.
         """
+        few = said_of_few_draws(found, prior, counts, level)
+        few = () if few and asked.settled(cells, np.asarray(counts)) else few
         return make_result(
             question=asked,
             prior=prior,
@@ -266,7 +269,7 @@ class Campaign(Course):
             volunteered=self._items.n_volunteered * asked.labels_each,
             skipped=skipped,
             seed=self._seed,
-            notes=(*notes, *self._of_items_set_aside(asked.labels_each), *self._annotators.said()),
+            notes=(*few, *notes, *self._of_items_set_aside(asked.labels_each), *self._annotators.said()),
             random=random,
             labelled_by=self._annotators.by_whom(),
             of_pool=asked.result_fields(self._pool),

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Array, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.acquisition._checked_draws import checked_draws, numbers_of_draws
 from bayes_assess.designs import DESIGNS, Design
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError, InferenceError
 from bayes_assess.estimators.label_draws import measure_draws_of_labels
 from bayes_assess.models.belief import Belief, check_belief, is_belief
-from bayes_assess.models.nuts import posterior_draws
+from bayes_assess.models.posterior_draws import check_probabilities, posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
@@ -27,7 +29,9 @@ _NUMBERS = 20_000_000  # of labels of all cells in all draws of measures, within
 _FEWEST, _MOST = 500, 4000  # draws
 
 
-def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) -> Belief:
+def other_belief(
+    posterior: object, question: Question, shape: tuple[int, ...], names: Sequence[np.ndarray] = ()
+) -> Belief:
     """Take the posterior of any model, or draws of it, for the belief on a question's cells.
 
     Parameters
@@ -36,6 +40,8 @@ def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) 
     question : Question
     shape : tuple
         Shape of one draw as the question's cells need it: (K,), or (K, O).
+    names : sequence of arrays
+        Names of the cells, and of what they are made of: coordinates that are these tell the order.
 
     Raises
     ------
@@ -53,16 +59,15 @@ def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) 
     """
     if is_belief(posterior):
         return check_belief(posterior, shape, "the values of the session's groups")
-    draws = numbers_of_draws(posterior, "theta")
+    draws = numbers_of_draws(posterior, "theta", names)
     arranged = question.cell_draws(draws, shape) if draws.ndim > 1 and len(draws) else None
     if arranged is None:
         raise InferenceError(
             f"The posterior draws have shape {draws.shape}; the session needs (draws, {', '.join(map(str, shape))}), "
             "in the order of its groups' names."
         )
-    if not ((arranged >= 0) & (arranged <= 1 + 1e-6)).all():  # NaN included
-        raise InferenceError("Posterior draws of accuracies or shares lie between 0 and 1; some of these do not.")
-    return SampledBelief(np.minimum(arranged, 1.0), np.zeros(len(arranged)))
+    check_probabilities(arranged)
+    return SampledBelief(arranged.clip(0.0, 1.0), np.zeros(len(arranged)))
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class Other:
 
     def of_groups(self) -> tuple[Belief, object]:
         """Return it as the belief on the session's cells, and what a label is worth by it."""
-        belief = other_belief(self.posterior, self.question, self.shape)
+        belief = other_belief(self.posterior, self.question, self.shape, names_of(self.cells, self.pool))
         self.question.check_posterior(belief)
         return belief, self.question.reward(self.cells, belief)
 
@@ -114,6 +119,45 @@ class Other:
         rng = generator(known.seed, "posterior of a measure")
         draws = measure_draws_of_labels(rng, cells.measure, pi, weights, counts, n, order)
         return {"given": draws, "posterior": pi}
+
+
+def said_of_few_draws(
+    found: Mapping[str, object], prior: object, counts: Int[Array, "K O"], level: float
+) -> tuple[str, ...]:
+    """Say where intervals are made of so few posterior draws that none lies beyond their ends.
+
+    These are all that were given, or all that labels have left of many.
+
+    Parameters
+    ----------
+    found : mapping
+        Fields of a result: ``given`` by draws of a ``posterior``, or with a ``belief``, if there is any.
+    prior : object
+        What learns the labels, if the result has no belief.
+    counts : (K, O) integers
+    level : float
+        Of the intervals.
+    """
+    if "given" in found:
+        n_draws = n_effective = len(np.asarray(found["posterior"]))
+    else:
+        belief = found.get("belief")
+        belief = prior.update_counts(counts) if belief is None and isinstance(prior, SampledBelief) else belief
+        if not isinstance(belief, SampledBelief):
+            return ()
+        n_draws, n_effective = len(belief.draws), float(belief.n_effective)
+    if n_effective * (1 - level) / 2 >= 1:
+        return ()
+    of_them = "" if n_effective > n_draws - 0.5 else f", which count as {n_effective:.2g} by their weights,"
+    return (
+        f"Intervals are made of {plural(n_draws, 'posterior draw')}{of_them} and may be too narrow: pass more, or "
+        "draws of a model that has been fitted to all labels.",
+    )
+
+
+def names_of(cells: Cells, pool: Pool) -> list[np.ndarray]:
+    """Return the names that axes of draws may have: of the cells, of what these are made of, and of the classes."""
+    return [cells.names, *(part.names for part in cells.parts), pool.classes]
 
 
 def check_one_class_each(question: Question, pool: Pool) -> None:
@@ -179,7 +223,7 @@ def other_labels(posterior: object, cells: MetricCells, pool: Pool) -> LabelDraw
     """
     if is_belief(posterior):
         posterior = as_draws(posterior)
-    theta, weights = checked_draws(_of_tree(posterior, cells))
+    theta, weights = checked_draws(_of_tree(posterior, cells), names=names_of(cells, pool))
     found, n_outcomes = theta.shape, cells.measure.n_outcomes
     codes, rate = _event_of(cells, pool)
     wanted: dict[tuple[int, ...], str] = {} if rate is None else {(cells.n_cells,): rate}

@@ -319,4 +319,4 @@ def _counts(cells: Cells, items: np.ndarray, outcomes: np.ndarray, n_outcomes: i
 
 def _drawn_for(session: Campaign, how: str) -> str:
     """Say for which question the labels were drawn, and how they serve another one."""
-    return f"These labels were drawn for {session.asked_by}, by design {session.design.name!r}: {how}."
+    return f"These labels were drawn for {session._asked_by}, by design {session.design.name!r}: {how}."

@@ -96,7 +96,7 @@ class StochasticAssessment(Assessment[ResultT_co]):
     def __repr__(self) -> str:
         n_items = len(self.label_counts[0])
         return (
-            f"StochasticAssessment({self.asked_by}, design {self.design.name!r}: "
+            f"StochasticAssessment({self._asked_by}, design {self.design.name!r}: "
             f"{said_of_labels(self.labels_used, n_items)} of {self.pool.n_items:,}, {self.n_pending:,} pending)"
         )
 

@@ -256,7 +256,10 @@ def test_quantiles_and_draws_of_many_campaigns():
     ("prior", "message"),
     [
         (mixture(5), r"one accuracy per group, shape \(3,\); found shape \(5,\)"),
-        (SampledBelief(np.full((4, 3), np.nan), np.zeros(4)), "means must lie between 0 and 1"),
+        (
+            SampledBelief(np.full((4, 3), np.nan), np.zeros(4)),
+            "draws are probabilities, from 0 to 1; draw 0, cell 0 has nan",
+        ),
         (ba.BetaBernoulli(np.array([1.0, 0.0, 1.0]), np.ones(3)), "BetaBernoulli must be positive and finite"),
         (ba.BetaBernoulli(["many", 1, 1], [1.0, 1, 1]), "The parameters of a BetaBernoulli are numbers; found"),
         (object(), "'uninformative', a BetaBernoulli or another Belief"),

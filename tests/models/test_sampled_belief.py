@@ -113,9 +113,9 @@ class TestAskOnDraws:
         [
             (np.zeros((10, 5)), r"shape \(10, 5\); the session needs \(draws, 4\)"),
             (np.zeros((0, 4)), r"shape \(0, 4\)"),
-            (np.full((10, 4), np.nan), "between 0 and 1"),
-            (np.full((10, 4), 1.2), "between 0 and 1"),
-            ("theta", "ArviZ object with a posterior; found str"),
+            (np.full((10, 4), np.nan), "probabilities, from 0 to 1"),
+            (np.full((10, 4), 1.2), "probabilities, from 0 to 1"),
+            ("theta", "ArviZ object with a posterior, .*; found str"),
         ],
     )
     def test_draws_that_do_not_fit_are_refused_and_nothing_is_asked(self, draws, message):

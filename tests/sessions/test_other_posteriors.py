@@ -329,7 +329,7 @@ def test_draws_that_are_sure_of_everything_leave_a_campaign_valid(name, value):
         (np.full((10, 3, 2), 0.5), r"shape \(10, 3, 2\).* or \(draws, \d+, 2\): the probabilities of 0, 1.*a\.counts"),
         (np.zeros((0, 4)), "found"),
         (np.full((10, 4), np.nan), "from 0 to 1"),
-        ("theta", "ArviZ object with a posterior; found str"),
+        ("theta", "ArviZ object with a posterior, .*; found str"),
         ({"theta": np.full((10, 2), 0.5), "psi": np.full((10, 2, 99), 1 / 99)}, r"shape \(10, 99, 2\)"),
     ],
 )
