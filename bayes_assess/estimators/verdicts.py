@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bayes_assess.estimators.ratio_interval import Ranges
 
 
+_ROUNDING = 1e-12  # of masses that are equal
 _LEVELS = np.linspace(0.005, 0.995, 100)  # of the intervals whose ends are quantiles
 
 
@@ -45,6 +46,23 @@ def region_masses(quantiles: Float[np.ndarray, "*batch Q"], rope: float) -> Floa
     """
     below, above = (quantiles < -rope).mean(-1), (quantiles > rope).mean(-1)
     return np.stack([below, 1 - below - above, above], axis=-1)
+
+
+def verdict_of(
+    masses: Float[np.ndarray, "*batch 3"], difference: Float[np.ndarray, "*batch"] | float, rope: float
+) -> Int[np.ndarray, "*batch"]:
+    """Return the most probable region; of some that are equally probable that of the estimate, if it is one of them.
+
+    Intervals from few draws leave a gap around the estimate at any level, and the masses below and above it are equal.
+
+    Examples
+    --------
+    >>> int(verdict_of(np.array([0.5, 0.0, 0.5]), 0.3, 0.05)), int(verdict_of(np.array([0.6, 0.0, 0.4]), 0.3, 0.05))
+    (2, 0)
+    """
+    masses, own = np.asarray(masses), region_of(difference, rope)
+    tied = masses >= masses.max(-1, keepdims=True) - _ROUNDING
+    return np.where(np.take_along_axis(tied, own[..., None], -1)[..., 0], own, masses.argmax(-1))
 
 
 def region_of(difference: Float[np.ndarray, "*batch"] | float, rope: float) -> Int[np.ndarray, "*batch"]:

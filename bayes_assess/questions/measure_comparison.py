@@ -10,7 +10,7 @@ import numpy as np
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
+from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of, verdict_of
 from bayes_assess.measures import difference_table
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
@@ -115,8 +115,9 @@ class MeasureComparison(MeasuresCompared[BelievedT_co, WeighedT_co]):
         """Score simulated campaigns against the truth, (R, B) each."""
         truth = float(self.truth_of_counts(campaigns.cells, campaigns.full))
         masses = self._study_masses(campaigns)
-        right = masses.argmax(-1) == region_of(truth, self.rope + _ROUNDING)
-        return {"right": right.astype(float), "error": np.abs(campaigns.record.value[..., 0] - truth)}
+        value, rope = campaigns.record.value[..., 0], self.rope + _ROUNDING
+        right = verdict_of(masses, value, rope) == region_of(truth, rope)
+        return {"right": right.astype(float), "error": np.abs(value - truth)}
 
     def __repr__(self) -> str:
         return self._shown("first", "second", "by")

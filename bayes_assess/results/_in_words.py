@@ -91,21 +91,28 @@ def accuracies_compared(first: str, second: str, eta: int, rope: float) -> str:
     --------
     >>> accuracies_compared("a", "b", 1, 0.05)
     'a and b are within 5 points of each other in accuracy'
+    >>> accuracies_compared("a", "b", 0, 0)
+    'a is less accurate than b'
     """
     if eta == 1:
-        return f"{first} and {second} are within {points(rope)} of each other in accuracy"
-    return f"{first} is more than {points(rope)} {'less' if eta == 0 else 'more'} accurate than {second}"
+        alike = f"within {points(rope)} of each other in accuracy" if rope else "equally accurate"
+        return f"{first} and {second} are {alike}"
+    by = f"more than {points(rope)} " if rope else ""
+    return f"{first} is {by}{'less' if eta == 0 else 'more'} accurate than {second}"
 
 
 def values_compared(what: str, sides: tuple[str, str], eta: int, rope: str) -> str:
     """Say which of three events there is: a value of the first is lower, practically equal, or higher.
 
+    The region of practical equivalence is in words, "" where it is 0 alone.
+
     Examples
     --------
-    >>> values_compared("F1", ("a", "b"), 2, "5 points")
-    'The F1 of a is more than 5 points above that of b'
+    >>> values_compared("F1", ("a", "b"), 2, "5 points"), values_compared("F1", ("a", "b"), 1, "")
+    ('The F1 of a is more than 5 points above that of b', 'The F1 of a is equal to that of b')
     """
-    where = f"within {rope} of" if eta == 1 else f"more than {rope} {'below' if eta == 0 else 'above'}"
+    by, alike = (f"more than {rope} ", f"within {rope} of") if rope else ("", "equal to")
+    where = alike if eta == 1 else f"{by}{'below' if eta == 0 else 'above'}"
     return f"The {what} of {sides[0]} is {where} that of {sides[1]}"
 
 

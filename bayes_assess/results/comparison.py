@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData
+from bayes_assess.estimators.verdicts import verdict_of
 from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, MeasurePairs, TwoSystems
 from bayes_assess.results._base import Result
 from bayes_assess.results._order import Order, Ordered
@@ -91,8 +92,8 @@ class CompareResult(Result[ComparedT_co, SidesT_co], Generic[ComparedT_co, Sides
 
     @property
     def eta(self) -> int:
-        """The most probable of the three events: 0, 1 or 2."""
-        return int(self.masses.argmax())
+        """The most probable of the three events: 0, 1 or 2; of two that are equally probable that of the estimate."""
+        return int(verdict_of(self.masses, float(self.estimate), float(self.question.rope)))
 
     @property
     def probability(self) -> float:

@@ -146,6 +146,39 @@ def test_on_the_way_verdict_and_interval_agree():
     plt.close("all")
 
 
+@pytest.mark.parametrize("n", [0, 6])
+def test_of_equally_probable_verdicts_that_of_the_estimate_is_given(n):
+    """Intervals of few draws leave a gap around the estimate: the masses below and above are a half each."""
+    r = told(ba.Compare("rival", "prediction", measure="recall", rope=0.02), n, design="importance").result()
+    assert r.masses.tolist() == [0.5, 0.0, 0.5]
+    assert r.estimate > 0.02
+    assert r.eta == 2
+    assert (
+        r.verdict == "The recall of rival is more than 2 points above that of the pool's system with probability 0.50."
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (ba.Compare("x", "y", by="site", rope=0), ["less accurate", "equally accurate", "more accurate"]),
+        (ba.Compare("prediction", "rival", rope=0), ["less accurate", "equally accurate", "more accurate"]),
+        (ba.Compare("prediction", "rival", measure="f1", rope=0), ["below that", "equal to that", "above that"]),
+        (ba.Compare("x", "y", by="site", measure="matthews_corrcoef", rope=0.0), ["below", "equal to", "above"]),
+    ],
+)
+def test_without_a_region_of_equivalence_verdicts_speak_of_no_points(question, said):
+    r = told(question, 8, design=None).result()
+    assert said[r.eta] in r.verdict
+    assert [words in r.section.event(eta) for eta, words in enumerate(said)] == [True] * 3
+    shown = f"{r.verdict}\n{r.verdict_table()}"
+    assert "equal" in shown
+    assert " 0 points" not in shown
+    assert "more than" not in shown
+    pairs = ba.assess(POOL, ba.Compare(by="site", rope=0, measure="rate")).result()
+    assert "0 of them are of equal groups" in pairs.summary()
+
+
 def test_only_items_of_the_two_groups_are_asked_for():
     sites = np.where(np.arange(N) < 100, "other", SITE)
     pool = ba.Pool(predictions=FIRST, scores=POOL.scores, groups={"site": sites})

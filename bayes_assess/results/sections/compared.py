@@ -46,8 +46,8 @@ class Sides(Section):
 
     @property
     def rope(self) -> str:
-        """Half-width of the region of practical equivalence, in words."""
-        return points(self.question.rope)
+        """Half-width of the region of practical equivalence, in words; "" where it is 0."""
+        return points(self.question.rope) if self.question.rope else ""
 
     @property
     def compared(self) -> str:
@@ -75,6 +75,7 @@ class Sides(Section):
         """Tabulate the three events."""
         (low, high), rope = self.comparatives, self.rope
         events = [f"{low} by more than {rope}", f"within {rope}", f"{high} by more than {rope}"]
+        events = events if rope else [low, "equal", high]
         columns = {f"{self.question.names()[0]} is": events, "probability": self.masses}
         return Table(columns, title=self.compared, formats={"probability": ".3f"})
 
@@ -268,10 +269,10 @@ class TwoMeasures(Measures, Sides):
 
     @property
     def rope(self) -> str:
-        """Half-width of the region of practical equivalence, in words."""
+        """Half-width of the region of practical equivalence, in words; "" where it is 0."""
         rope, high = self.question.rope, cells_table(self.evidence.cells).ranges[0][1]
         in_points = high <= _POINTS_UP_TO and self.question.measure_name != "mean"
-        return points(rope) if in_points else f"{rope:g}"
+        return (points(rope) if in_points else f"{rope:g}") if rope else ""
 
     @property
     def compared(self) -> str:

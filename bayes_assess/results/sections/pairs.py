@@ -82,7 +82,8 @@ class AllSides(Section):
 
     def plot(self, ax: Axes | None) -> Axes:
         """Draw how sure it is which of every two groups is better, as a heat map."""
-        title = f"Better by more than {self.rope}: {self.evidence._progress()}"
+        better = f"Better by more than {self.rope}" if self.question.rope else "Better"
+        title = f"{better}: {self.evidence._progress()}"
         return plots.pairs(self.compared.masses, [str(name) for name in self.order.names], title=title, ax=ax)
 
     @abstractmethod
@@ -227,7 +228,8 @@ class AllMeasures(AllSides):
     def answer(self, best: Callable[[], list[str]]) -> list[str]:
         """Say the measures, which group may be the best, and how many verdicts are sure."""
         n_equal = int((self._masses_of_pairs[:, 1] >= _SURE).sum())
-        equal = f"{n_equal:,} of them {'is' if n_equal == 1 else 'are'} within {self.rope} of each other"
+        alike = f"within {self.rope} of each other" if self.question.rope else "of equal groups"
+        equal = f"{n_equal:,} of them {'is' if n_equal == 1 else 'are'} {alike}"
         return self.evidence.lines([*best(), f"{self.said_of_pairs()}; {equal}."])
 
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
