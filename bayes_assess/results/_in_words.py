@@ -22,6 +22,7 @@ SAID = 3  # measures, up to which one sentence names each
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC", "mae": "MAE", "mse": "MSE", "rmse": "RMSE", "r2": "R2"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9
+_POINTS_UP_TO = 1.0  # differences of measures that are no wider are spoken of in points
 _GUARANTEES = {
     "credible": "The interval holds the answer with probability {level:.0%}, given the model and the labels.",
     "asymptotic": "The interval holds the answer in about {level:.0%} of campaigns, the better the more labels.",
@@ -114,6 +115,17 @@ def values_compared(what: str, sides: tuple[str, str], eta: int, rope: str) -> s
     by, alike = (f"more than {rope} ", f"within {rope} of") if rope else ("", "equal to")
     where = alike if eta == 1 else f"{by}{'below' if eta == 0 else 'above'}"
     return f"The {what} of {sides[0]} is {where} that of {sides[1]}"
+
+
+def rope_in_words(rope: float, widest: float, measure_name: str) -> str:
+    """Say a half-width of differences, in points where measures are shares, whose widest difference is 1.
+
+    Examples
+    --------
+    >>> rope_in_words(0.05, 1.0, "f1"), rope_in_words(0.05, 2.0, "matthews_corrcoef"), rope_in_words(0.5, 1.0, "mean")
+    ('5 points', '0.05', '0.5')
+    """
+    return points(rope) if widest <= _POINTS_UP_TO and measure_name != "mean" else f"{rope:g}"
 
 
 def _capital(text: str) -> str:

@@ -10,11 +10,10 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import points
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.questions import Best
 from bayes_assess.results import plots
-from bayes_assess.results._in_words import measure_in_words, title_of
+from bayes_assess.results._in_words import measure_in_words, rope_in_words, title_of
 from bayes_assess.results._order import Order, widest_difference
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
@@ -144,10 +143,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         probability = self.probability_good
         order = np.lexsort((self.estimate, probability))[::-1]
         first = order[0]
-        others = [f"{systems[g]} ({probability[g]:.2f})" for g in order[1:_SAID] if probability[g] >= _CONTENDER]
+        others = [f"{systems[g]} ({probability[g]:.2f})" for g in order[1:] if probability[g] >= _CONTENDER]
+        more = f" and {len(others) + 1 - _SAID:,} more" if len(others) >= _SAID else ""
         tied = probability.sum() > 1 + _ALIKE  # draws in which several are best count for each
         within = f" or is within {self._rope} of the best" if self.question.rope else " or is as good" if tied else ""
-        also = f"; also possible: {', '.join(others)}" if others else ""
+        also = f"; also possible: {', '.join(others[: _SAID - 1])}{more}" if others else ""
         return f"{systems[first]} has {self._of_measure}{within} with probability {probability[first]:.2f}{also}."
 
     @property
@@ -222,7 +222,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     @property
     def _rope(self) -> str:
-        return points(self.question.rope)
+        return rope_in_words(self.question.rope, widest_difference(self.evidence), self.question.measure_name)
 
     def _answer(self) -> list[str]:
         leaning = [] if self.guarantee == "exact" else [self.evidence.leaning_of_verdict()]

@@ -227,6 +227,28 @@ def test_the_verdict_says_its_probability_where_systems_may_be_equal():
     assert f"has the highest accuracy or is as good with probability {result.probability:.2f}" in result.verdict
 
 
+@pytest.mark.parametrize(("n_systems", "said"), [(5, ""), (9, " and 4 more")])
+def test_the_verdict_says_how_many_other_systems_are_possible(n_systems, said):
+    predictions = np.random.default_rng(2).integers(0, 2, (n_systems, 60))
+    pool = ba.Pool(predictions=predictions[0], systems={f"s{i}": row for i, row in enumerate(predictions[1:])})
+    verdict = ba.assess(pool, ba.Best(rope=0.3), seed=0).result().verdict
+    others = verdict.split("also possible: ")[1]
+    assert others.count("(") == 4
+    assert others.endswith(f"){said}.")
+
+
+@pytest.mark.parametrize(
+    ("measure", "within"), [("f1", "2 points of"), ("matthews_corrcoef", "0.02 of"), ("cohen_kappa", "0.02 of")]
+)
+def test_regions_are_in_points_where_differences_are_of_shares(measure, within):
+    pool = ba.Pool(predictions=np.resize([0, 1], 60), systems={"b": np.resize([0, 1, 1], 60)})
+    for question in (ba.Best(measure=measure, rope=0.02), ba.Compare("b", "prediction", measure=measure, rope=0.02)):
+        a = ba.assess(pool, question)
+        shown = f"{a.result().summary()}{getattr(a.result().section, 'rope', '')} of"
+        assert within in shown
+        assert ("points" in shown) == ("points" in within)
+
+
 def test_of_losses_the_lowest_is_the_best():
     pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 1, 0, 1]})
     a = ba.assess(pool, ba.Best(measure="zero_one_loss"))

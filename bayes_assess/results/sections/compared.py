@@ -16,7 +16,13 @@ from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.questions import GroupAccuracy, GroupPair, MeasureComparison, TwoCalibrations, TwoGroups, TwoSystems
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
-from bayes_assess.results._in_words import accuracies_compared, measure_in_words, title_of, values_compared
+from bayes_assess.results._in_words import (
+    accuracies_compared,
+    measure_in_words,
+    rope_in_words,
+    title_of,
+    values_compared,
+)
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import MeasureEvidence
 from bayes_assess.results.sections.calibration import CalibrationErrors
@@ -25,8 +31,6 @@ from bayes_assess.results.sections.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,9 +274,8 @@ class TwoMeasures(Measures, Sides):
     @property
     def rope(self) -> str:
         """Half-width of the region of practical equivalence, in words; "" where it is 0."""
-        rope, high = self.question.rope, cells_table(self.evidence.cells).ranges[0][1]
-        in_points = high <= _POINTS_UP_TO and self.question.measure_name != "mean"
-        return (points(rope) if in_points else f"{rope:g}") if rope else ""
+        rope, widest = self.question.rope, cells_table(self.evidence.cells).ranges[0][1]
+        return rope_in_words(rope, widest, self.question.measure_name) if rope else ""
 
     @property
     def compared(self) -> str:
