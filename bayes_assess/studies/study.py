@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_number, show
+from bayes_assess._tools.arrays import is_number, listing, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
-from bayes_assess.errors import BudgetError, QuestionError
+from bayes_assess.errors import BudgetError, QuestionError, UnknownColumnError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
@@ -315,6 +315,8 @@ class _Lazy(Mapping[str, _Found], Generic[_Source, _Found]):
         self._done: dict[str, _Found] = {}
 
     def __getitem__(self, name: str) -> _Found:
+        if name not in self._source:
+            raise UnknownColumnError(f"The study has no design {show(name)}; it has {listing(list(self._source))}.")
         if name not in self._done:
             self._done[name] = self._compute(self._source[name])
         return self._done[name]

@@ -108,6 +108,17 @@ def test_coverage_is_that_of_the_intervals_which_are_not_computed_again(short, m
     np.testing.assert_allclose(short.coverage["random"], (inside.mean(0) * [30, 20, 1, 25]).sum(-1) / 76)
 
 
+@pytest.mark.parametrize("what", ["estimates", "intervals", "design_intervals", "scores", "coverage"])
+def test_a_design_that_is_not_in_a_study_is_named_beside_those_that_are(short, what):
+    found = getattr(short, what)
+    with pytest.raises(KeyError) as raised:
+        found["top_two"]
+    assert isinstance(raised.value, ba.BayesAssessError)
+    assert "The study has no design 'top_two'; it has 'random', 'thompson'." in str(raised.value)
+    assert found.get("top_two") is None
+    assert "top_two" not in found
+
+
 def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
     """Under random sampling the labels of a group are hypergeometric: mean and variance within five standard errors."""
     pool, labels = made_pool([0.6, 0.8], [40, 60], scores=False)
