@@ -162,8 +162,9 @@ def names_of(cells: Cells, pool: Pool) -> list[np.ndarray]:
 
 def check_one_class_each(question: Question, pool: Pool) -> None:
     """Raise DesignError unless labels are of one class each, as posteriors of other models are."""
-    if pool.multilabel or question.numeric:
-        labels = "sets of labels" if pool.multilabel else "numbers"
+    kinds = {"sets of labels": pool.multilabel, "numbers": question.numeric, "of pairs": question.labels_each > 1}
+    labels = next((kind for kind, is_so in kinds.items() if is_so), None)
+    if labels is not None:
         raise DesignError(
             f"Labels are {labels} here, and posteriors of other models are of items with one class each; "
             "leave out the posterior."

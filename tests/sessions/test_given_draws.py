@@ -130,3 +130,14 @@ def test_measures_by_few_draws_say_so():
     for n in (16, 60):
         said = F1.result(posterior=rates(n)).summary()
         assert ("Intervals are made of 16 posterior draws" in said) == (n == 16)
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive", "importance"])
+def test_pairs_are_answered_by_the_sessions_own_belief(design):
+    groups = {"system": np.tile(["a", "b"], 20), "prompt": np.repeat(np.arange(20), 2).astype(str)}
+    pool = ba.Pool(predictions=np.resize([0, 1, 1], 40), groups=groups)
+    question = ba.Compare("a", "b", by="system", measure="rate", pair="prompt")
+    a = ba.assess(pool, question, design=design)
+    for shape in ((50, a.cells.n_cells), (50, a.cells.n_cells, 2)):
+        with pytest.raises(ba.DesignError, match=r"Labels are of pairs here, .* leave out the posterior"):
+            a.result(posterior=np.full(shape, 0.5))
