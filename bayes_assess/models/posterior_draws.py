@@ -68,6 +68,8 @@ def draws_of_site(data: Any, site: str, names: Sequence[np.ndarray] = ()) -> np.
     if isinstance(data, Mapping):
         posterior: Any = data["posterior"] if "posterior" in data else data
         sites = list(getattr(posterior, "data_vars", posterior))
+        if "posterior" not in data and any(hasattr(data[group], "data_vars") for group in data):
+            raise InferenceError(f"The ArviZ object has no posterior; it has the groups {listing(sites)}.")
         if site not in sites:
             such = f", such as ba.posterior_draws(data, {str(sites[0])!r})" if sites else ""
             raise InferenceError(

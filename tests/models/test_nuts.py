@@ -310,6 +310,10 @@ def clash(y):
         ((program, {"groups": GROUPS, **PRIOR}), "'agreement' is discrete and not observed"),
         ((program, DATA | {"agreements": np.where(GROUPS == 1, np.nan, 1)}), r"'agreement' have 12 NaN.*\[30\]"),
         ((program, DATA | {"agreements": AGREEMENTS + (GROUPS == 2)}), r"'agreement' hold 2.* at \[42\]"),
+        (
+            (program, DATA | {"agreements": ["yes"] * len(GROUPS)}),
+            r"'agreement' are numbers; found \['yes', ",
+        ),
         ((without_plate, {"y": np.zeros(4)}), r"'y' was observed with shape \(4,\).*draws shape \(\).*plate"),
         ((clash, {"y": np.zeros(3)}), "'draw' cannot name a plate"),
     ],

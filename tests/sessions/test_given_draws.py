@@ -103,6 +103,12 @@ def test_a_sampler_is_told_what_of_it_is_taken():
         by_site()[0].result(posterior=type("Sampler", (), {})())
 
 
+def test_an_arviz_object_without_a_posterior_says_which_groups_it_has():
+    prior = xr.Dataset({"theta": (("chain", "draw", "site"), np.full((1, 50, 4), 0.5))})
+    with pytest.raises(ba.InferenceError, match="has no posterior; it has the groups 'prior'"):
+        by_site()[0].result(posterior={"prior": prior})
+
+
 def test_intervals_of_few_draws_say_so():
     """Of n draws, one lies beyond each end of a 95 % interval from 40 on."""
     a, draws = by_site()

@@ -17,6 +17,7 @@ from numpyro import handlers
 from numpyro.infer import init_to_uniform
 from numpyro.primitives import CondIndepStackFrame
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import ArrayLike, Key
 from bayes_assess._tools.to_arviz import check_shapes
@@ -145,7 +146,7 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
     Raises
     ------
     InferenceError
-        If a plate has no item, or the program cannot be compiled.
+        If a plate has no item, observed data are no numbers, or the program cannot be compiled.
     """
     run, sites = started(model, key), {}
 
@@ -154,6 +155,7 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
         for name, found in run.get_trace().items():
             sites[name] = _site(found)
             if sites[name].is_observed:
+                _check_numbers(name, found["value"])
                 # Continuous supports may depend on latent sites; discrete ones are fixed in programs that NUTS samples.
                 possible = found["fn"].support(found["value"]) if sites[name].is_discrete else np.array(True)
                 observations[name] = Observation(found["value"], possible)
@@ -175,6 +177,11 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
             "functions of JAX, such as `jnp.where` and `jnp.log`, do not."
         ) from error
     return Trace(sites, jax.tree.map(np.asarray, observations))
+
+
+def _check_numbers(name: str, values: Any) -> None:
+    if not isinstance(values, jax.Array) and np.asarray(values).dtype.kind not in "biufc":
+        raise InferenceError(f"The data observed at {name!r} are numbers; found {show(values)}.")
 
 
 def started(model: Callable[[], object], key: Key[jax.Array, ""]) -> handlers.trace:
