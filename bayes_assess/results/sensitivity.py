@@ -70,6 +70,7 @@ class Sensitivity(Answer):
     cautious: Bool[np.ndarray, "n 2"]
     is_scalar: bool
     compares: bool
+    low_is_best: bool
     scored: bool
 
     @cached_property
@@ -90,7 +91,7 @@ class Sensitivity(Answer):
         above : float
             The verdict is that the measure is above this number: all of its interval is.
         better_than : float
-            Of comparisons: the first is better than the second by more than this number.
+            Of comparisons: the first is better than the second by more than this number, of losses the lower.
 
         Returns
         -------
@@ -116,7 +117,8 @@ class Sensitivity(Answer):
         threshold: Any = above if better_than is None else better_than
         if not isinstance(threshold, Real) or not math.isfinite(threshold):
             raise QuestionError(f"The threshold of a verdict is a number; found {show(threshold)}.")
-        stands = self._answers(_GRID)[1][..., 0] > threshold
+        low, high = np.moveaxis(self._answers(_GRID)[1], -1, 0)
+        stands = (-high if self.compares and self.low_is_best else low) > threshold
         n_first = np.logical_and.accumulate(stands, axis=0).sum(0)
         found = np.where(n_first > 0, _GRID[np.maximum(n_first - 1, 0)], np.nan)
         return float(found[0]) if self.is_scalar else found

@@ -159,6 +159,23 @@ def test_of_equally_probable_verdicts_that_of_the_estimate_is_given(n):
 
 
 @pytest.mark.parametrize(
+    ("options", "better"),
+    [
+        ({"measure": "f1"}, ["y", "x"]),
+        ({"measure": "zero_one_loss"}, ["x", "y"]),
+        ({"measure": "ece", "bins": 2}, ["x", "y"]),
+        ({}, ["y", "x"]),
+    ],
+)
+def test_figures_call_the_side_with_the_lower_loss_the_better_one(options, better):
+    """Left is where the first side has the lower value."""
+    r = told(ba.Compare("x", "y", by="site", **options), 8, design=None).result()
+    left, _, right = (text.get_text().split(" ")[0].split("\n")[0] for text in r.plot().texts)
+    assert [left, right] == better
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
     ("question", "said"),
     [
         (ba.Compare("x", "y", by="site", rope=0), ["less accurate", "equally accurate", "more accurate"]),

@@ -154,6 +154,16 @@ def test_a_first_system_stays_better_up_to_a_share():
         hidden.holds_up_to(above=0.1)
 
 
+def test_of_losses_the_first_is_better_where_it_is_lower():
+    """Of the 100 items the pool's system has 2 + H wrong, the other one, which misses three of eight, 3 + H."""
+    hidden = sure(told(ba.Compare("prediction", "other", measure="zero_one_loss")).result()).sensitivity([0.0, 0.5])
+    np.testing.assert_allclose(hidden.estimate, -0.01, atol=1e-9)
+    assert hidden.holds_up_to(better_than=0.005) == pytest.approx(0.99)
+    assert np.isnan(hidden.holds_up_to(better_than=0.02))
+    turned = sure(told(ba.Compare("other", "prediction", measure="zero_one_loss")).result()).sensitivity()
+    assert np.isnan(turned.holds_up_to(better_than=0.0))
+
+
 def test_questions_without_hidden_positives_say_so():
     three = ba.Pool(predictions=PREDICTED, confidence=np.full(100, 0.9), classes=[0, 1, 2])
     with pytest.raises(QuestionError, match="one positive class"):

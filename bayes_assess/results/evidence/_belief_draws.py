@@ -21,7 +21,7 @@ from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
 from bayes_assess.estimators.posterior_measure import contradicted as are_apart
-from bayes_assess.measures import PRCurveTable
+from bayes_assess.measures import LOSSES, PRCurveTable, combine
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
 from bayes_assess.questions._measures_answered import cells_table
@@ -273,6 +273,7 @@ class BeliefDraws(OnMeasures):
             cautious=found.cautious,
             is_scalar=self.is_single,
             compares=self.question.measures_compared == "two",
+            low_is_best=combine(self.question.measure)[0].name in LOSSES,
             scored=self.events.subject.is_scored,
         )
 

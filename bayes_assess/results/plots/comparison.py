@@ -47,6 +47,7 @@ def rope_density(
     xlabel: str | None = None,
     title: str | None = None,
     interval_label: str = "interval",
+    low_is_best: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw the posterior of the difference D = first - second beside the region of practical equivalence.
@@ -67,6 +68,8 @@ def rope_density(
         The true difference, as a hollow diamond.
     xlabel, title, interval_label : str
         Words; by default the axis says which is subtracted from which.
+    low_is_best : bool
+        Whether the one with the lower value is the better one, as of losses.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -104,7 +107,8 @@ def rope_density(
     owner, ax = ax is None, new_axes(ax, 3.6)
     ax.set_xlim(low - margin, high + margin)
     ax.axvspan(-rope, rope, color=PALE, alpha=0.5, linewidth=0, zorder=0)
-    peak = _draw_parts(ax, draws, rope)
+    colours, inks = (_COLOURS[::-1], _INK[::-1]) if low_is_best else (_COLOURS, _INK)
+    peak = _draw_parts(ax, draws, rope, colours)
     base = -0.09 * peak
     ax.vlines(0, 2 * base, 1.05 * peak, colors=GREY, linewidth=1.0, linestyles="dashed", zorder=1)
     if estimate is not None:
@@ -121,7 +125,8 @@ def rope_density(
     if xlabel is None:
         # `parse_math=False`: a name with dollar signs is a name.
         ax.set_xlabel(f"{short_name(first)} \N{MINUS SIGN} {short_name(second)}", parse_math=False)
-    _write_masses(ax, masses, rope, short_name(first, 20), short_name(second, 20))
+    better = [short_name(name, 20) for name in ((first, second) if low_is_best else (second, first))]
+    _write_masses(ax, masses, rope, better, inks)
     legend(ax, owner, "outside lower center", ncols=3)
     return ax
 
@@ -208,9 +213,9 @@ def pairs(
     return ax
 
 
-def _draw_parts(ax: Axes, draws: np.ndarray, rope: float) -> float:
+def _draw_parts(ax: Axes, draws: np.ndarray, rope: float, colours: Sequence[str]) -> float:
     """Draw the density in three colours, split at the ends of the region; return its peak."""
-    parts = zip((-np.inf, -rope, rope), (-rope, rope, np.inf), _COLOURS, strict=True)
+    parts = zip((-np.inf, -rope, rope), (-rope, rope, np.inf), colours, strict=True)
     if is_discrete(draws):
         values, counts = np.unique(draws, return_counts=True)
         share = counts / len(draws)
@@ -227,15 +232,18 @@ def _draw_parts(ax: Axes, draws: np.ndarray, rope: float) -> float:
     return float(height.max())
 
 
-def _write_masses(ax: Axes, masses: np.ndarray, rope: float, first: str, second: str) -> None:
-    """Write each mass above its part, moved sideways where the parts are too narrow for words."""
+def _write_masses(ax: Axes, masses: np.ndarray, rope: float, better: Sequence[str], inks: Sequence[str]) -> None:
+    """Write each mass above its part, moved sideways where the parts are too narrow for words.
+
+    `better` are the names of those that are better in the first and in the last part.
+    """
     low, high = ax.get_xlim()
     borders = (np.array([low, -rope, rope, high]) - low) / (high - low)
     parts = [0, 2] if rope == 0 else [0, 1, 2]
     ideal = [(borders[part] + borders[part + 1]) / 2 for part in parts]
     room = 72.0 * ax.get_window_extent().width / ax.figure.dpi
     for gap in (" ", "\n"):
-        heads = [(f"{second}{gap}better", "equivalent", f"{first}{gap}better")[part] for part in parts]
+        heads = [(f"{better[0]}{gap}better", "equivalent", f"{better[1]}{gap}better")[part] for part in parts]
         # Widths at a font size of 1, as parts of the axes.
         width = np.array([0.6 * max(map(len, head.split("\n"))) + 1.0 for head in heads]) / room
         font = 0.98 / width.sum()
@@ -245,7 +253,7 @@ def _write_masses(ax: Axes, masses: np.ndarray, rope: float, first: str, second:
     for part, head, x in zip(parts, heads, _apart(ideal, width * font), strict=True):
         style = {
             "fontsize": font,
-            "color": _INK[part],
+            "color": inks[part],
             "parse_math": False,
             "ha": "center",
             "va": "top",

@@ -13,6 +13,7 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
+from bayes_assess.measures import LOSSES
 from bayes_assess.questions import GroupAccuracy, GroupPair, MeasureComparison, TwoCalibrations, TwoGroups, TwoSystems
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
@@ -40,6 +41,7 @@ class Sides(Section):
     question: GroupPair | TwoSystems | MeasureComparison
 
     comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
+    low_is_best: ClassVar[bool] = False
 
     if TYPE_CHECKING:
 
@@ -95,6 +97,7 @@ class Sides(Section):
             estimate=float(self.estimate),
             interval=self.interval,
             interval_label=self.evidence.interval_label,
+            low_is_best=self.low_is_best,
             truth=truth,
             title=f"{self.drawn}: {self.evidence._progress()}",
             ax=ax,
@@ -210,6 +213,7 @@ class TwoCalibrationErrors(_BothGroups):
     title: ClassVar[str] = "Calibration error"
     quantity: ClassVar[str] = "Difference of the calibration errors"
     comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
+    low_is_best: ClassVar[bool] = True
 
     def event(self, eta: int) -> str:
         """Say one of the three events in words."""
@@ -265,6 +269,11 @@ class TwoMeasures(Measures, Sides):
 
     question: MeasureComparison
     evidence: MeasureEvidence
+
+    @property
+    def low_is_best(self) -> bool:  # type: ignore[override]
+        """Whether the lower of the two is the better one, as of losses."""
+        return self.question.measure_name in LOSSES
 
     @cached_property
     def masses(self) -> Float[np.ndarray, " 3"]:

@@ -70,6 +70,16 @@ def test_masses_are_written_in_the_colours_and_the_order_of_their_parts():
     assert ax.get_xlabel() == "new \N{MINUS SIGN} old"
 
 
+def test_of_losses_the_lower_one_is_better():
+    ax = plots.rope_density(DRAWS, 0.05, MASSES, first="new", second="old", low_is_best=True)
+    assert texts(ax) == ["new better\n0.02", "equivalent\n0.48", "old better\n0.50"]
+    blue, _, orange = (to_hex(text.get_color()) for text in ax.texts)
+    usual = plots.rope_density(DRAWS, 0.05, MASSES)
+    assert [to_hex(text.get_color()) for text in usual.texts] == [orange, to_hex(ax.texts[1].get_color()), blue]
+    assert blue == to_hex(ax.collections[0].get_facecolor()[0])
+    assert orange == to_hex(ax.collections[2].get_facecolor()[0])
+
+
 @pytest.mark.parametrize(
     ("masses", "words"),
     [([0, 1e-9, 1 - 1e-9], ["0", "<0.01", ">0.99"]), ([0.004, 0.996, 0], ["<0.01", ">0.99", "0"]), ([0, 0, 1], "001")],
