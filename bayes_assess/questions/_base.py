@@ -93,6 +93,12 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         """What the question is called."""
         return type(self).__name__
 
+    def said_of_steps(self, step: float) -> str:
+        """Say what it makes of numbers that have been rounded to steps; "" where its results say so themselves."""
+        return (
+            f"Predictions and labels are rounded to steps of {step:g}, and count as the same where they are equal then."
+        )
+
     @property
     def of_tables(self) -> bool:
         """Whether items need not be in memory."""

@@ -74,6 +74,13 @@ class MeasuresCompared(Metric[BelievedT_co, WeighedT_co]):
         """What is compared."""
         return combine(self.measure)[0].name
 
+    def said_of_steps(self, step: float) -> str:
+        """Say by how much the steps to which numbers have been rounded move differences of means."""
+        if not is_mean(self.measure):
+            return super().said_of_steps(step)
+        by = f"which moves differences of means by {step:g} at most, and usually by far less"
+        return f"Predictions and labels are rounded to steps of {step:g}, {by}."
+
     def for_pool(self, pool: Pool) -> MeasuresCompared:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
         self.check_pool(pool)

@@ -99,6 +99,10 @@ class Mean(LabelMean[BelievedT_co, WeighedT_co]):
         subject, ranked = super()._subject(pool)
         return (subject if subject.decides else replace(subject, values=self.values_of(pool))), ranked
 
+    def said_of_steps(self, step: float) -> str:
+        """Say nothing: results do, for means of all groups at once."""
+        return ""
+
     def result_fields(self, pool: Pool) -> dict[str, object]:
         """Count the items of the pool or of every group, and add up their predicted values.
 

@@ -269,7 +269,13 @@ class Campaign(Course):
             volunteered=self._items.n_volunteered * asked.labels_each,
             skipped=skipped,
             seed=self._seed,
-            notes=(*few, *notes, *self._of_items_set_aside(asked.labels_each), *self._annotators.said()),
+            notes=(
+                *self._of_steps(asked),
+                *few,
+                *notes,
+                *self._of_items_set_aside(asked.labels_each),
+                *self._annotators.said(),
+            ),
             random=random,
             labelled_by=self._annotators.by_whom(),
             of_pool=asked.result_fields(self._pool),
@@ -307,6 +313,12 @@ class Campaign(Course):
         np.add.at(of_random, (cells.source.cells_of(some), asked.outcomes_on(cells, self._pool, some, codes)), 1)
         lost, aside = np.setdiff1d(drawn, items), np.setdiff1d(book.aside, drawn)
         return RandomLabels(of_random, by_cell(lost), counts - of_random, by_cell(aside))
+
+    def _of_steps(self, asked: Question) -> tuple[str, ...]:
+        """Say what rounding makes of predictions and labels that are numbers between steps."""
+        step = self._pool.rounded_to
+        said = "" if step is None or asked.numeric else asked.said_of_steps(step)
+        return (said,) if said else ()
 
     def _of_labels_in_wait(self, labels_each: int) -> tuple[str, ...]:
         """Say for which items random labels wait, where they count in the order in which their items were asked for."""

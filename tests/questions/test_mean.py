@@ -310,5 +310,33 @@ def test_means_of_numbers_that_are_rounded_say_so():
         assert "rounded" not in ba.assess(pool, ba.Mean()).result().summary()
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (ba.Metric("accuracy"), "and count as the same where they are equal then."),
+        (ba.GroupAccuracy(by="site"), "and count as the same where they are equal then."),
+        (
+            ba.Compare("a", "b", by="site", measure="mean"),
+            "which moves differences of means by 2 at most, ",
+        ),
+        (
+            ba.Compare(by="site", measure="mean"),
+            "which moves differences of means by 2 at most, and usually by far less.",
+        ),
+    ],
+)
+def test_other_questions_of_numbers_that_are_rounded_say_so(question, said):
+    """No label here is the number that was predicted, and half of the predictions are right to steps of 2."""
+    numbers, labels, groups = [61.5, 80, 47, 92], [62.3, 71.25, 46.9, 89], {"site": ["a", "b", "a", "b"]}
+    a = ba.assess(ba.Pool(predictions=numbers, bounds=(0, 100), groups=groups), question)
+    a.tell(range(4), labels)
+    (line,) = (line for line in a.result().summary().splitlines() if "rounded" in line)
+    assert line.startswith(f"Predictions and labels are rounded to steps of 2, {said}")
+    whole = ba.Pool(predictions=np.round(numbers), bounds=(0, 100), step=1, groups=groups)
+    assert "rounded" not in ba.assess(whole, question).result().summary()
+    errors = ba.assess(ba.Pool(predictions=numbers, bounds=(0, 100)), ba.Metric("mae"))  # of labels as they are
+    assert "rounded" not in errors.result().summary()
+
+
 def test_the_question_is_a_sentence():
     assert question_in_words(ba.Mean(by="site")) == "How high is the mean of the labels, by site?"
