@@ -299,7 +299,9 @@ class Study:
         wanted = np.atleast_1d(np.asarray(budgets))
         missing = np.setdiff1d(wanted, self.budgets)
         if len(missing):
-            raise BudgetError(f"The study was not looked at with {missing.tolist()} labels.")
+            raise BudgetError(
+                f"The study was not looked at with {listing(missing)} labels; it was with {listing(self.budgets)}."
+            )
         return np.searchsorted(self.budgets, wanted)
 
 
