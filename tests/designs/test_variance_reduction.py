@@ -11,7 +11,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
-from bayes_assess.designs import VarianceReduction
+from bayes_assess.designs import Poisson, VarianceReduction
 from bayes_assess.designs._audit import audit_plan
 from bayes_assess.designs._gains import gains
 from bayes_assess.designs.step import one_label, start_campaign
@@ -420,8 +420,10 @@ def test_measures_of_many_classes_are_estimated_from_a_few_labels():
 
 
 def test_what_it_cannot_serve_is_refused():
-    with pytest.raises(QuestionError, match="'adaptive' can serve it"):
+    with pytest.raises(DesignError, match="'variance_reduction' cannot serve this question; these can: 'adaptive'"):
         ba.assess(POOL, ba.Metric("brier_score_loss"), design="variance_reduction")
+    with pytest.raises(QuestionError, match="'adaptive' can serve it"):
+        ba.assess(POOL, ba.Metric("brier_score_loss"), design=Poisson(labels="curve"))
     with pytest.raises(PriorError, match="no prior but 'learned'"):
         ba.assess(POOL, ba.Metric("f1"), prior="informative")
     with pytest.raises(DesignError, match="audit"):
