@@ -41,7 +41,11 @@ class Sides(Section):
     question: GroupPair | TwoSystems | MeasureComparison
 
     comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
-    low_is_best: ClassVar[bool] = False
+
+    @property
+    def low_is_best(self) -> bool:
+        """Whether the lower of the two is the better one, as of losses."""
+        return False
 
     if TYPE_CHECKING:
 
@@ -213,7 +217,11 @@ class TwoCalibrationErrors(_BothGroups):
     title: ClassVar[str] = "Calibration error"
     quantity: ClassVar[str] = "Difference of the calibration errors"
     comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
-    low_is_best: ClassVar[bool] = True
+
+    @property
+    def low_is_best(self) -> bool:
+        """Whether the lower of the two is the better one: errors are."""
+        return True
 
     def event(self, eta: int) -> str:
         """Say one of the three events in words."""
@@ -271,7 +279,7 @@ class TwoMeasures(Measures, Sides):
     evidence: MeasureEvidence
 
     @property
-    def low_is_best(self) -> bool:  # type: ignore[override]
+    def low_is_best(self) -> bool:
         """Whether the lower of the two is the better one, as of losses."""
         return self.question.measure_name in LOSSES
 
