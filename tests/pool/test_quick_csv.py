@@ -72,6 +72,19 @@ def test_plain_files_are_read_by_arrow(quote, tmp_path):
     assert read(path, quick=True) == read(path, quick=False)
 
 
+@pytest.mark.parametrize("part", [1, 3, 1 << 18])  # bytes that are looked through at a time
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_may_break_within_a_field(end, part, tmp_path, monkeypatch):
+    monkeypatch.setattr(_quick_csv, "_PART", part)
+    path, texts = tmp_path / "pool.csv", ['two\nlines, ""so""', '\n""""', "", "Gießen\n\n\n"]
+    rows = [f'i{i},cat,0.{i},x,"{text}"' for i, text in enumerate(texts, start=1)]
+    path.write_text(end.join(['\ufeffid,class,p,site,"text"', *rows, ""]), "utf-8", newline="")
+    found = plain(path)
+    assert found is not None
+    assert found.texts["text"].tolist() == [text.replace('""', '"') for text in texts]
+    assert read(path, quick=True) == read(path, quick=False)
+
+
 @pytest.mark.parametrize(
     "rows",
     [
@@ -79,7 +92,8 @@ def test_plain_files_are_read_by_arrow(quote, tmp_path):
         "a,cat,0.5,x,,\n",  # too many
         "a,cat,0.5,x,\n\nb,cat,0.5,x,\n",  # a blank line
         "a,cat,0.5,x,\n,,,,\n",  # a row without anything
-        'a,cat,0.5,x,"two\nlines"\n',
+        'a,cat,0.5,x,"two\nlines"\nb,cat,0.5,"5" wide",\n',  # quotes that neither begin a field nor end one
+        'a,cat,0.5,x,"two\nlines\n',
         "a,cat,0.5,x,\rb,cat,0.5,x,\r",  # ends of lines of old
         "a,cat,half,x,\n",
         "a,cat,1,x,\nb,cat,0,x,\n",  # whole numbers
