@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import listing
+from bayes_assess.pool._ids import text_keys
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.number_labels import are_within
 from bayes_assess.pool.pool import Pool
@@ -105,19 +106,28 @@ class IdMatcher:
         return {place for place in self._pool.find(np.array([*forms])).tolist() if place >= 0} if forms else set()
 
     def _of_number(self, key: str) -> Iterable[int]:
-        if self._pool.ids.dtype.kind == "U":
-            return self._numbers.get(key, ())
-        return (place for place in self._pool.find(np.array([key])).tolist() if place >= 0)
+        if self._pool.ids.dtype.kind != "U":
+            return (place for place in self._pool.find(np.array([key])).tolist() if place >= 0)
+        keys, places, kind = self._numbers
+        bare = key.replace(".", "").strip("0")
+        if len(bare) * 4 > kind.itemsize:
+            return ()
+        of_digits = text_keys(np.array([bare], kind))
+        start, stop = (int(np.searchsorted(keys, of_digits, side)[0]) for side in ("left", "right"))
+        return (place for place in places[start:stop].tolist() if key in number_keys(str(self._pool.ids[place])))
 
     @cached_property
-    def _numbers(self) -> dict[str, list[int]]:
-        """Positions of the ids that are numbers, by their plain forms."""
-        ids, found = self._pool.ids, {}
-        bare = np.strings.replace(np.strings.replace(ids, ".", ""), ",", "")
-        for place in np.flatnonzero(np.strings.isdecimal(bare)).tolist():
-            for key in number_keys(str(ids[place])):
-                found.setdefault(key, []).append(place)
-        return found
+    def _numbers(self) -> tuple[np.ndarray, np.ndarray, np.dtype]:
+        """Ids that are numbers: hashes of their digits without outer zeros, in order; positions; the kind of text.
+
+        Different forms of a number have the same digits, and so have few other numbers.
+        """
+        bare = np.strings.replace(np.strings.replace(self._pool.ids, ".", ""), ",", "")
+        places = np.flatnonzero(np.strings.isdecimal(bare))
+        digits = np.strings.strip(bare[places], "0")
+        keys = text_keys(digits) if len(digits) else np.zeros(0, np.uint64)
+        order = np.argsort(keys)
+        return keys[order], places[order], digits.dtype
 
 
 class LabelMatcher:

@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
+from bayes_assess.sessions.exchange import matching
 from bayes_assess.sessions.exchange.cells import inert
 from bayes_assess.sessions.exchange.matching import IdMatcher, LabelMatcher
 from bayes_assess.sessions.exchange.sheets import read_sheet
@@ -110,6 +111,18 @@ def test_an_id_that_could_be_several_is_refused():
     assert one.problem == "is the id of several items: '7', '007'"
     assert other.problem == "is the id of several items: '1', '1000'"
     assert third.found == 0  # just as it is
+
+
+def test_ids_that_are_other_numbers_are_not_looked_at_one_by_one(monkeypatch):
+    seen = []
+    numbers_of = matching.number_keys
+    monkeypatch.setattr(matching, "number_keys", lambda text: seen.append(text) or numbers_of(text))
+    ids = [*(f"{i:06}" for i in range(5000)), "doc 1", "12.50", "1,250"]
+    match = IdMatcher(ba.Pool(predictions=[0] * len(ids), ids=ids, classes=[0, 1]))
+    found = match(["37.0", "12,5", "1250", "5000", "-7"])
+    assert [one.found for one in found] == [37, 5001, None, None, None]
+    assert found[2].problem == "is the id of several items: '001250', '1,250'"
+    assert len(seen) < 40
 
 
 @settings(deadline=None, max_examples=50)
