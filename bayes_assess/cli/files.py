@@ -22,7 +22,7 @@ from bayes_assess.pool.logs import SUFFIXES as LOGS
 from bayes_assess.pool.logs import read_log
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.pool.readers import read_pool, read_ranked
+from bayes_assess.pool.readers import read_pool, read_ranked, read_scored
 from bayes_assess.pool.scan.engine import DUCKDB, files_of, is_address
 from bayes_assess.pool.scan.reading import scan_pool
 from bayes_assess.questions import PrecisionCurve
@@ -73,16 +73,21 @@ def read_items(
     """
     if options.get("scan") or is_address(str(path)):
         return _scanned(path, options)
-    if (ranked or of_ranks) and isinstance(options["scores"], str) and options["prediction"] is None:
-        known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
-        found = read_ranked(path, **known, seed=seed)
-        scores = np.asarray(found.scores)
-        if ranked or scores.min() < 0 or scores.max() > 1:
-            return found
+    known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
+    if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
+        return read_ranked(path, **known, seed=seed)
+    if of_ranks and _have_one_score(options):
+        return read_scored(path, **known, groups=options.get("groups", ()), seed=seed)
     if path.suffix.lower() in LOGS or path.is_dir():
         known = {name: options[name] for name in ("classes", "bounds") if name in options}
         return read_log(path, score=options["prediction"], **known)
     return read_pool(path, **options)
+
+
+def _have_one_score(options: Mapping[str, Any]) -> bool:
+    """Whether a column of scores is all that is known of the items, but for groups and what annotators see."""
+    more = ("prediction", "confidence", "systems", "wide", "multilabel", "bounds")
+    return isinstance(options["scores"], str) and not any(options.get(name) for name in more)
 
 
 def _scanned(address: Path, options: Mapping[str, Any]) -> Pool:
@@ -316,27 +321,32 @@ def pool_and_labels(
 
 def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str, of_ranks: bool) -> tuple[Pool, np.ndarray]:
     """Read a pool and the column, or the array, of its labels."""
-    if path.suffix.lower() == ".npz":
-        pool = read_pool(path, **options)
-        with np.load(path, allow_pickle=False) as archive:
-            if labels not in archive:
-                raise LabelError(f"{path} has no array {labels!r}; its arrays are {listing(list(archive), 30)}.")
-            known = values_of(archive[labels])
-    elif labels == "prediction" and not options.get("prediction"):
+    npz = path.suffix.lower() == ".npz"
+    if labels == "prediction" and not options.get("prediction") and not npz:
         raise LabelError("The column 'prediction' holds the predictions; name the one of true labels by --labels.")
-    else:
-        found = read_items(path, options, ranked=False, seed=0, of_ranks=True) if of_ranks else None
-        if isinstance(found, RankedList):  # whose items are in another order than the file's
-            pool, told = found.as_pool(), read_pool(path, id=options["id"], prediction=labels)
-            return pool, known_labels(pool, told.ids, told.classes[told.predictions].astype(str), str(path))
-        pool = read_pool(path, **{**options, "groups": list(dict.fromkeys([*options["groups"], labels]))})
-        known = pool.groups[labels]
+    if not npz:  # of which labels are never read as a group
+        options = {**options, "groups": list(dict.fromkeys([*options["groups"], labels]))}
+    scored = of_ranks and _have_one_score(options)
+    pool = read_items(path, options, ranked=False, seed=0, of_ranks=True) if scored else read_pool(path, **options)
+    array = _array_of(path, labels) if npz else None
+    if isinstance(pool, RankedList):  # whose items are in another order than the file's
+        pool, told = pool.as_pool(), read_pool(path, id=options["id"], prediction=labels)
+        return pool, known_labels(pool, told.ids, told.classes[told.predictions].astype(str), str(path))
+    known = pool.groups[labels] if array is None else array
+    if path.suffix.lower() in (".csv", ".tsv") and known.dtype.kind == "i":
         numerals = pool.classes.dtype.kind == "U" and np.strings.isdecimal(pool.classes).any()
-        if path.suffix.lower() in (".csv", ".tsv") and numerals and known.dtype.kind == "i":
-            known = known.astype(str)  # as the file has them
+        known = known.astype(str) if numerals else known  # as the file has them
     if pool.classes.dtype.kind == "i" and known.dtype.kind == "U" and not pool.multilabel:
         known = _as_numbers(spelled_as(pool.classes, known))
     return pool, known
+
+
+def _array_of(path: Path, labels: str) -> np.ndarray:
+    """Return the array of labels in an NPZ file."""
+    with np.load(path, allow_pickle=False) as archive:
+        if labels not in archive:
+            raise LabelError(f"{path} has no array {labels!r}; its arrays are {listing(list(archive), 30)}.")
+        return values_of(archive[labels])
 
 
 def check_output(path: Path | None, force: bool, tool: str | None, inputs: Sequence[Path] = ()) -> None:

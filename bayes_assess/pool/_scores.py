@@ -106,8 +106,7 @@ def _likely_cause(scores: np.ndarray) -> str:
         return "; if these are per cent, divide them by 100, and if logits, pass 1 / (1 + exp(-score))"
     return (
         "; if these are logits, pass 1 / (1 + exp(-score)), and if they only rank the items, pass the predictions, "
-        "too, or make a RankedList, which on the command line --question precision-curve --scores COLUMN does, by its "
-        "own designs"
+        "too, or make a RankedList, which --question precision-curve --scores COLUMN does on the command line"
     )
 
 

@@ -209,19 +209,63 @@ def read_ranked(
     >>> ba.read_ranked(frame, scores="score").ids_at([1, 2, 3]).tolist()
     ['b', 'c', 'a']
     """
-    columns = Columns(
-        id=id,
-        scores=scores,
-        prediction=None,
-        confidence=None,
-        groups=[],
-        systems={},
-        show=[show] if isinstance(show, str) else list(show),
-    )
-    names = (0, 1) if classes is None else classes
+    columns = _of_scores(scores, id, show)
     with numbered_as_in_file() as numbering:
-        found = _read(source, columns, None, numbering)
-        return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
+        return _ranked(_read(source, columns, None, numbering), classes, seed)
+
+
+@in_progress("Reading the pool")
+def read_scored(
+    source: str | os.PathLike[str] | Frame,
+    *,
+    scores: str,
+    id: str | None = None,
+    groups: str | Iterable[str] = (),
+    show: str | Iterable[str] = (),
+    classes: ArrayLike | None = None,
+    seed: int = 0,
+) -> Pool | RankedList:
+    """Read a pool where a column of scores holds probabilities, and a ranked list where its scale is another one.
+
+    Parameters
+    ----------
+    source, scores, id, show, classes
+        As for `read_ranked`.
+    groups : list of str, optional
+        Columns of attributes, which ranked lists have none of.
+    seed : int
+        Of the order of equal scores in a ranked list.
+
+    Raises
+    ------
+    PoolError
+        If the file is missing or of another kind, or a column is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> read_scored(pd.DataFrame({"id": ["a", "b"], "score": [-3.5, 8.0]}), scores="score").ids_at([1, 2]).tolist()
+    ['b', 'a']
+    >>> read_scored(pd.DataFrame({"id": ["a", "b"], "score": [0.25, 1.0]}), scores="score")
+    Pool(2 items, 2 classes, scores)
+    """
+    columns = _of_scores(scores, id, show)._replace(groups=[groups] if isinstance(groups, str) else list(groups))
+    with numbered_as_in_file() as numbering:
+        found = _read(source, columns, classes, numbering)
+        ranked = _ranked(found, classes, seed)  # which refuses what is no score on any scale
+        values = np.asarray(ranked.scores)
+        return Pool(**found) if values[-1] >= 0 and values[0] <= 1 else ranked
+
+
+def _of_scores(scores: str, id: str | None, show: str | Iterable[str]) -> Columns:
+    """Return the columns of items that have a score."""
+    shown = [show] if isinstance(show, str) else list(show)
+    return Columns(id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={}, show=shown)
+
+
+def _ranked(found: Mapping[str, Any], classes: ArrayLike | None, seed: int) -> RankedList:
+    names = (0, 1) if classes is None else classes
+    return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
 
 
 def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: Numbering) -> dict[str, Any]:

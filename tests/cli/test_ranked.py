@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.pool import readers
 from cli.test_app import call, done, read_csv, refused, sheet, write_csv
 
 N = 3000
@@ -188,6 +189,15 @@ def test_the_belief_answers_from_scores_of_any_scale_as_from_python(list_file, t
     assert "no group column 'p'" in refused("status", run, "--question", "group-accuracy", "--by", "p")
 
 
+@pytest.mark.parametrize("scores", ["p", "score"])
+def test_a_list_is_read_once(list_file, tmp_path, monkeypatch, scores):
+    read, opened = readers.read_csv, []
+    monkeypatch.setattr(readers, "read_csv", lambda *given: opened.append(given[0]) or read(*given))
+    run, design = tmp_path / "run.db", ("--design", "variance_reduction")
+    done("start", list_file, "--scores", scores, *ASKED, *design, "--out", run)
+    assert opened == [list_file]
+
+
 def test_designs_are_compared_on_known_labels(tmp_path, columns):
     path = write_csv(tmp_path / "known.csv", {name: columns[name] for name in ("id", "p")} | {
         "label": np.array(columns["label"]).astype(int)
@@ -263,19 +273,34 @@ def test_help_and_typer_know_the_question(list_file, tmp_path, option):
     assert option in result.stderr
 
 
-@pytest.mark.parametrize("in_column", [True, False])
-def test_designs_are_simulated_on_scores_of_any_scale(tmp_path, columns, in_column):
+@pytest.mark.parametrize("place", ["column", "file", "array"])
+def test_designs_are_simulated_on_scores_of_any_scale(tmp_path, columns, place):
     """What the message on scores that are no probabilities says to do works for `simulate`, too."""
     table = {name: columns[name] for name in ("id", "score")} | {"label": np.array(columns["label"], int).tolist()}
-    path = write_csv(tmp_path / "known.csv", table if in_column else {name: table[name] for name in ("id", "score")})
-    labels = (
-        "label" if in_column else write_csv(tmp_path / "labels.csv", {name: table[name] for name in ("id", "label")})
+    path = write_csv(tmp_path / "known.csv", table if place == "column" else {k: table[k] for k in ("id", "score")})
+    labels = "label"
+    if place == "file":
+        labels = write_csv(tmp_path / "labels.csv", {name: table[name] for name in ("id", "label")})
+    if place == "array":
+        path = tmp_path / "known.npz"
+        np.savez(path, **{name: np.array(values) for name, values in table.items()})
+    given = (
+        "--labels",
+        labels,
+        *ASKED,
+        "--id",
+        "id",
+        "--scores",
+        "score",
+        "--designs",
+        "random",
+        "--budgets",
+        "500,3000",
     )
-    given = ("--labels", labels, *ASKED, "--scores", "score", "--designs", "random", "--budgets", "500,3000")
     done("simulate", path, *given, "--repeats", 3, "--csv", tmp_path / "study.csv")
     found = [float(row["mse"]) for row in read_csv(tmp_path / "study.csv")]
     # Ranks of labels that do not belong to the items would end at another curve.
-    pool = ba.read_ranked(path, scores="score").as_pool()
+    pool = ba.read_ranked(path, id="id", scores="score").as_pool()
     label_of = dict(zip(table["id"], table["label"], strict=True))
     study = ba.simulate(
         pool, [label_of[name] for name in pool.ids], QUESTION, designs=["random"], budgets=[500, 3000], repeats=3
