@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from bayes_assess._tools.arrays import show
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _SEPARATORS = re.compile(r"[\s_-]+")
 _LONGEST = 200  # characters of a name that are compared
@@ -48,6 +54,35 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     """
     near = near_names(name, known)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def with_known_arguments(error: type[Exception]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Refuse names of arguments that a function has not, with the one that may be meant.
+
+    Examples
+    --------
+    >>> @with_known_arguments(ValueError)
+    ... def read(source, *, prediction=None):
+    ...     pass
+    >>> read("pool.csv", predictions="p")
+    Traceback (most recent call last):
+    ValueError: read has no argument 'predictions'. Did you mean 'prediction'?
+    """
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        known = list(inspect.signature(function).parameters)
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            for name in kwargs:
+                if name not in known:
+                    hint = did_you_mean(name, known) or f" Its arguments are {', '.join(map(repr, known))}."
+                    raise error(f"{function.__name__} has no argument {name!r}.{hint}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorated
 
 
 def _folded(name: str) -> str:

@@ -62,7 +62,7 @@ def read_csv(path: Path, columns: Columns, classes: Any, numbering: Numbering) -
         raise PoolError(f"{path.name!r} cannot be read {error.problem}.") from None
     held.check_widths()
     if file.note:
-        warnings.warn(f"{path.name}: {file.note}", UserWarning, stacklevel=6)  # of who called `read_pool`
+        warnings.warn(f"{path.name}: {file.note}", UserWarning, stacklevel=7)  # of who called `read_pool`
     names = class_names(columns.scores) if classes is None and isinstance(columns.scores, list) else classes
     found = held.arrays(None if names is None else set(map(str, list(names))))
     return arguments(found, columns, classes)

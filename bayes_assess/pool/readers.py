@@ -16,6 +16,7 @@ from bayes_assess._tools.dates import zoned_text
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
 from bayes_assess._tools.shapes import ArrayLike, Frame
+from bayes_assess._tools.suggestions import with_known_arguments
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
@@ -34,6 +35,7 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
 NPZ_NAMES = {"id": "ids", "scores": "scores", "prediction": "predictions", "confidence": "confidence"}
 
 
+@with_known_arguments(PoolError)
 @in_progress("Reading the pool")
 def read_pool(
     source: str | os.PathLike[str] | Frame,
@@ -97,7 +99,7 @@ def read_pool(
     Raises
     ------
     PoolError
-        If the file is missing or of another kind, or a column is; the message lists the columns there are.
+        If the file is missing or of another kind, or a column or an argument is; the message lists those there are.
 
     Examples
     --------
@@ -165,6 +167,7 @@ def _read_wide(
     return long_form(found, found["systems"], name)
 
 
+@with_known_arguments(PoolError)
 @in_progress("Reading the list")
 def read_ranked(
     source: str | os.PathLike[str] | Frame,
@@ -214,6 +217,7 @@ def read_ranked(
         return _ranked(_read(source, columns, None, numbering), classes, seed)
 
 
+@with_known_arguments(PoolError)
 @in_progress("Reading the pool")
 def read_scored(
     source: str | os.PathLike[str] | Frame,

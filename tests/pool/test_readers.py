@@ -1,3 +1,4 @@
+import re
 import warnings
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -309,6 +310,20 @@ def test_parquet_categories_are_text(tmp_path):
 
 
 # CSV as people and spreadsheets write it
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "said"),
+    [
+        (ba.read_pool, "predictions", "read_pool has no argument 'predictions'. Did you mean 'prediction'?"),
+        (ba.scan_pool, "prediction", "scan_pool has no argument 'prediction'. Did you mean 'predictions'"),
+        (ba.read_ranked, "score", "read_ranked has no argument 'score'. Did you mean 'scores'"),
+        (ba.read_ranked, "zzz", "Its arguments are 'source', 'scores', 'id', 'show', 'classes', 'seed'."),
+    ],
+)
+def test_an_argument_that_there_is_not_is_answered_by_the_one_that_is_meant(read, name, said):
+    with pytest.raises(PoolError, match=re.escape(said)):
+        read("pool.csv", **{name: "column"})
 
 
 def csv_pool(folder, content, **options):

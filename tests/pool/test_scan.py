@@ -410,6 +410,7 @@ def test_no_query_returns_more_rows_than_kinds_or_a_bound(tmp_path):
     ("source", "said"),
     [
         ("nothing/*.parquet", "DuckDB cannot open 'nothing/*.parquet'"),
+        ("pool.txt", "does not exist. Files that it reads end in .parquet, .pq, .csv, .tsv, .gz."),
         ("duckdb:nothing.db/items", "There is no file 'nothing.db'"),
         ("duckdb:items", "names no table; write duckdb:file.db/table"),
         (FRAME, "is in memory already; read it by ba.read_pool"),

@@ -240,6 +240,7 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             )
         return Engine(source, f"the {type(source).__name__}")
     text, ranges = str(source), None
+    reader = _READERS.get(Path(text).suffix.lower())
     try:
         import duckdb
     except ImportError:
@@ -255,15 +256,15 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             ranges = partial(_range_in_table, relation)
         else:
             connection = _frugal(duckdb.connect()) if connection is None else connection
-            reader = _READERS.get(Path(text).suffix.lower())
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
             if reader is None:
                 ranges = partial(_range_in_table, relation)
             elif reader == "read_parquet":
                 relation, ranges = _with_folders(connection, relation, text), partial(_range_in_files, connection, text)
     except duckdb.Error as error:
-        said = str(error).strip().splitlines()[0].rstrip(" .")
-        raise PoolError(f"DuckDB cannot open {text!r}: {said}.") from None
+        said = str(error).strip().splitlines()[0].rstrip(" .!")
+        hint = "" if reader or text.startswith(DUCKDB) else f" Files that it reads end in {', '.join(_READERS)}."
+        raise PoolError(f"DuckDB cannot open {text!r}: {said}.{hint}") from None
     return Engine(relation, repr(text), ranges)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayes_assess._tools.arrays import is_whole, listing, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.suggestions import with_known_arguments
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
+@with_known_arguments(PoolError)
 @in_progress("Scanning the table")
 def scan_pool(
     source: object,
@@ -80,7 +82,8 @@ def scan_pool(
     Raises
     ------
     PoolError
-        If a column is missing, or a value is missing or no probability: the first such row is named by its id.
+        If a column is missing, or a value is missing or no probability: the first such row is named by its id. If there
+        is no such argument.
     EngineError
         If the engine gives no answer.
 
