@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from bayes_assess.cli.echo import echo
 
 _TWICE = re.compile(r"(--[\w-]+) or \w+=(?:\[\.\.\.\]|\{\.\.\.\})")
+_DESIGN = re.compile(r"'(\w+)' with (\w+)='(\w+)'")
 _ARGUMENT = re.compile(
-    r"(?<![\w.'\"(=-])(?P<name>[a-z_]+)="
+    r"(?<![\w.'\"(=:-])(?P<name>[a-z_]+)="
     r"(?:\[\.\.\.\]|\{\.\.\.\}|'(?P<text>[^']*)'|(?P<number>[0-9][\w.]*\w|[0-9])|\((?P<pair>[\w.-]+, [\w.-]+)\))?"
 )
 
@@ -35,6 +36,8 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
     'By --classes.'
     >>> with_options("By bounds=(0, 100), or bounds=(-inf, inf).", {"bounds": "--bounds"})
     'By --bounds 0,100, or --bounds=-inf,inf.'
+    >>> with_options("By 'poisson' with labels='curve', such as poisson:labels=curve.", {"labels": "--labels"})
+    "By 'poisson:labels=curve', such as poisson:labels=curve."
     """
 
     def written(found: re.Match[str]) -> str:
@@ -46,7 +49,7 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
             return f"{flag}{'=' if pair.startswith('-') else ' '}{pair}"
         return flag if value in (None, "...") else f"{flag} {shlex.quote(value)}"
 
-    return _ARGUMENT.sub(written, _TWICE.sub(r"\1", message))
+    return _ARGUMENT.sub(written, _DESIGN.sub(r"'\1:\2=\3'", _TWICE.sub(r"\1", message)))
 
 
 @contextlib.contextmanager

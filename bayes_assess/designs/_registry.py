@@ -19,6 +19,7 @@ from bayes_assess.designs.bandits import BayesUCB, EpsilonGreedy, Thompson, TopT
 from bayes_assess.designs.importance import Importance, Passive
 from bayes_assess.designs.oasis import Oasis
 from bayes_assess.designs.poisson import Poisson
+from bayes_assess.designs.ranked import ranked_design
 from bayes_assess.designs.stratified import Stratified
 from bayes_assess.designs.uniform import RandomGroup, RandomItem
 from bayes_assess.designs.variance_reduction import VarianceReduction
@@ -57,20 +58,26 @@ def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None
     >>> find_design("epsilon_greedy", m=3)
     EpsilonGreedy(epsilon=0.1)
     """
-    if isinstance(design, str):
-        if design not in DESIGNS:
-            raise DesignError(
-                f"There is no design {design!r}; the designs are {_names(DESIGNS)}.{did_you_mean(design, DESIGNS)}"
-            )
-        design = DESIGNS[design]()
-    if not isinstance(design, Design):
-        found = f"the class {design.__name__}" if isinstance(design, type) else show(design)
-        raise DesignError(f"A design is a name or a Design object, such as Thompson(); found {found}.")
     serving = tuple(ARMS) if serving is None else serving
-    ours = DESIGNS.get(design.name) is type(design)
     able = [
         name for name, other in DESIGNS.items() if (other.max_round is None or other.max_round >= m) and name in serving
     ]
+    if isinstance(design, str) and design in DESIGNS:
+        design = DESIGNS[design]()
+    ranked = ranked_design(design)
+    if ranked is not None:
+        raise DesignError(
+            f"Design {ranked.name!r} is for ranked lists and PrecisionCurve, and cannot serve this question; these "
+            f"can: {_names(able)}."
+        )
+    if isinstance(design, str):
+        raise DesignError(
+            f"There is no design {design!r}; the designs are {_names(DESIGNS)}.{did_you_mean(design, DESIGNS)}"
+        )
+    if not isinstance(design, Design):
+        found = f"the class {design.__name__}" if isinstance(design, type) else show(design)
+        raise DesignError(f"A design is a name or a Design object, such as Thompson(); found {found}.")
+    ours = DESIGNS.get(design.name) is type(design)
     kinds = {DESIGNS[name].plays_arms for name in serving if name in DESIGNS}
     if (ours and design.name not in serving) or (not ours and kinds and design.plays_arms not in kinds):
         raise DesignError(f"Design {design.name!r} cannot serve this question; these can: {_names(able)}.")

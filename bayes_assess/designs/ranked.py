@@ -275,7 +275,8 @@ def find_curve_design(design: object) -> RankedDesign | Design:
         return VarianceReduction()
     known = (*RANKED_DESIGNS, VarianceReduction.name)
     names, meant = ", ".join(map(repr, known)), did_you_mean(design, known) if isinstance(design, str) else ""
-    raise DesignError(f"{show(design)} is no design for precision curves; these are: {names}.{meant}")
+    called = repr(design.name) if isinstance(design, Design) else show(design)
+    raise DesignError(f"{called} is no design for precision curves; these are: {names}.{meant}")
 
 
 def check_budget(design: RankedDesign, promise: Promise, n_items: int, budget: int) -> None:

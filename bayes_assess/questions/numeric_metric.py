@@ -141,7 +141,9 @@ class NumericMetric(Metric):
         Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
         """
         if cuts_ranks(strata):
-            raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
+            raise QuestionError(
+                "Calibration curves are of classes: 'poisson' with labels='curve' cannot serve measures of numbers."
+            )
         pool = self.labelled_pool(pool)
         h = item_deviations(pool, self.whole, None if self.by is None else groups_by(pool, self.by)[1])
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")

@@ -65,6 +65,21 @@ def test_a_study_names_designs_as_they_were_written(pool_file):
     assert "adastrat:prefix=every" in out
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--measure", "f1,log_loss", "--designs", "poisson:labels=curve"], "and of 'poisson:labels=curve', serve"),
+        (["--measure", "f1", "--designs", "thompson:x=1"], "are written such as poisson:labels=curve, and thompson"),
+        (["--measure", "mae", "--bounds", "0,1", "--designs", "poisson:labels=curve"], "'poisson:labels=curve' cannot"),
+        (["--measure", "f1", "--designs", "adastrat"], "'adastrat' is for ranked lists and PrecisionCurve, and cannot"),
+    ],
+)
+def test_options_of_designs_are_not_said_to_be_those_of_the_command(pool_file, options, said):
+    scores = ["--prediction", "score"] if "mae" in options else ["--scores", "score"]
+    asked = ("--question", "metric", "--labels", "label")  # an option of `simulate`, as of 'poisson'
+    assert said in refused("simulate", pool_file, *scores, *asked, *options, "--budgets", 10, "--repeats", 2)
+
+
 def test_importance_sampling_of_a_random_size_is_started_and_asked_for(pool_file, tmp_path):
     run, sheet = tmp_path / "run.db", tmp_path / "to_label.csv"
     asked = ("--scores", "score", "--question", "metric", "--measure", "f1")

@@ -224,6 +224,7 @@ def test_designs_are_compared_on_known_labels(tmp_path, columns):
         (["--design", "thompson"], "'thompson' is no design for precision curves; these are: 'adastrat', 'logstrat'"),
         (["--design", "adastrad"], "Did you mean 'adastrat'?"),
         (["--design", "best"], "'best' is no design for precision curves"),
+        (["--design", "poisson:labels=curve"], "Error: 'poisson' is no design for precision curves"),
         (["--prior", "learned"], "leave it out"),
         (["--classes", "bad"], "takes two classes, the negative first; found 'bad'"),
         (["--classes", "a,b,c"], "takes two classes, the negative first; found 'a', 'b', 'c'"),
