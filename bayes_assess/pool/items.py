@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = "Int[np.ndarray, ' n'] | slice"
 
+_WHAT_TO_DO = "give it the pool that it was started with, or start a session on this one and tell it the labels again"
+
 
 class Items:
     """What a pool holds of its items, and how they are found; `Pool` makes one."""
@@ -280,11 +282,11 @@ class Items:
     def differs_from(self, fingerprint: str, n_items: int | None = None) -> str:
         """Say of what pool a fingerprint is that is not this one's, of so many items if they are known."""
         if n_items is not None and n_items != self.n_items:
-            return (
-                f"another pool, of {plural(n_items, 'item')}, and this one has {self.n_items:,}: give it the pool that "
-                "it was started with, or start a session on this one and tell it the labels again"
-            )
-        return "another pool: predictions, scores, ids, classes and groups must be the same as when it was started"
+            return f"another pool, of {plural(n_items, 'item')}, and this one has {self.n_items:,}: {_WHAT_TO_DO}"
+        return (
+            "another pool: predictions, scores, ids, classes, groups and the order of items must be the same as when "
+            f"it was started. Either {_WHAT_TO_DO}"
+        )
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.

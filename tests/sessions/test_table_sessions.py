@@ -110,13 +110,20 @@ def test_items_set_aside_and_released_come_back_in_their_places():
     assert set(again.tolist()) <= set(b.ask(60).ids.tolist())
 
 
+def test_items_that_await_labels_come_in_the_order_of_asking_after_a_resume(tmp_path):
+    path = tmp_path / "run.db"
+    asked = ba.assess(scanned(), ba.GroupAccuracy(by="site"), journal=path).ask(12).ids.tolist()
+    assert asked != sorted(asked)
+    assert ba.resume(path, scanned()).pending_queries.ids.tolist() == asked
+
+
 def test_a_table_that_has_changed_is_refused_at_resume(tmp_path):
     path = tmp_path / "run.db"
     course(ba.assess(scanned(), ba.GroupAccuracy(by="site"), journal=path), 1)
-    with pytest.raises(ba.JournalError, match=re.escape("a table of 5,000 rows, and the LazyFrame has 4,999 now")):
+    with pytest.raises(ba.JournalError, match=re.escape("of 5,000 rows, and the LazyFrame has 4,999 now; restore it")):
         ba.resume(path, scanned(FRAME[:-1].lazy()))
     other = FRAME.with_columns(score=pl.when(pl.col("id") == 1).then(0.999).otherwise(pl.col("score")))
-    with pytest.raises(ba.JournalError, match="has changed: predictions, scores, groups or ids differ"):
+    with pytest.raises(ba.JournalError, match=r"scores, groups or ids differ\. Scan it by the same columns, restore"):
         ba.resume(path, scanned(other.lazy()))
     moved = FRAME.with_columns(id=pl.when(pl.col("id") == 1).then(9_999_999).otherwise(pl.col("id")))
     with pytest.raises(ba.JournalError, match="has changed: predictions, scores, groups or ids differ"):

@@ -23,6 +23,7 @@ _ANSWERED = (
     "GroupAccuracy, ConfusionMatrix, Calibration, Compare, Rate, Mean, Metric of predictions and, with the designs of "
     "ranked lists, PrecisionCurve can be asked of it"
 )
+_WHAT_TO_DO = "restore it, or start a session on it as it is, and tell it the labels again"
 
 
 class TablePool(Pool):
@@ -147,5 +148,8 @@ class TablePool(Pool):
         if not n_rows.isdecimal():
             return super().differs_from(fingerprint, n_items)
         if int(n_rows) != self.n_items:
-            return f"a table of {int(n_rows):,} rows, and {self.engine.name} has {self.n_items:,} now"
-        return f"another table, or {self.engine.name} has changed: predictions, scores, groups or ids differ"
+            return f"a table of {int(n_rows):,} rows, and {self.engine.name} has {self.n_items:,} now; {_WHAT_TO_DO}"
+        return (
+            f"another table, or {self.engine.name} has changed: predictions, scores, groups or ids differ. Scan it by "
+            f"the same columns, {_WHAT_TO_DO}"
+        )

@@ -48,7 +48,7 @@ class TableRows:
     >>> table = duckdb.sql("SELECT range AS id, range / 1e6 AS score FROM range(1000000)")
     >>> rows = ba.scan_pool(table, id="id", scores="score").rows
     >>> rows.locate([700_000, 5]).tolist(), rows.met.ids.tolist(), rows.confidence_of(np.array([0, 1])).tolist()
-    ([1, 0], [5, 700000], [0.999995, 0.7])
+    ([0, 1], [700000, 5], [0.7, 0.999995])
     """
 
     def __init__(self, engine: Engine, layout: Layout, kinds: Kinds, positive: Bool[np.ndarray, " R"]):
@@ -167,7 +167,10 @@ class TableRows:
         if len(set(ids)) < len(ids):
             twice = next(name for name in ids if ids.count(name) > 1)
             raise EngineError(f"The id {show(twice)} is that of several rows of {self.engine.name}; give each its own.")
-        self.take_over({**found, "__kind": np.array(kinds, np.int64)})
+        place = {name: at for at, name in enumerate(names)}  # engines answer in another order every time
+        order = np.argsort([place.get(name, len(names)) for name in ids])
+        found = {name: values[order] for name, values in found.items()}
+        self.take_over({**found, "__kind": np.array(kinds, np.int64)[order]})
 
     @cached_property
     def _kind_of(self) -> dict[tuple[Hashable, ...], int]:
