@@ -23,13 +23,14 @@ from bayes_assess._tools.arrays import (
 from bayes_assess._tools.dates import iso_text, zoned_text
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.uuids import uuid_text
 from bayes_assess.errors import PoolError, UnknownIdError
 
 
 def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
     """Return ids as an integer or text array, or None where they are just 0..M-1; see `Pool`.
 
-    Dates and times become texts.
+    Dates, times and UUIDs become texts.
     """
     array = id_values(ids)
     if array.ndim != 1 or len(array) != n_items:
@@ -43,8 +44,8 @@ def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
     if array.dtype.kind not in "iuU":
         row = _first_odd(array)
         raise PoolError(
-            f"Ids must be integers, text, dates or times, but row {row_no(row)} has {show(array[row])}; convert them "
-            "to text."
+            f"Ids must be integers, text, dates, times or UUIDs, but row {row_no(row)} has {show(array[row])}; convert "
+            "them to text."
         )
     row = first_beyond(array)
     if row is not None:
@@ -169,9 +170,14 @@ class IdIndex:
 
 
 def id_values(ids: ArrayLike) -> np.ndarray:
-    """Return `values_of` ids, but times of a time zone as texts that keep it."""
-    zoned = zoned_text(ids)
-    return values_of(ids) if zoned is None else zoned
+    """Return `values_of` ids, but times of a time zone as texts that keep it, and UUIDs as theirs."""
+    for text_of in (zoned_text, uuid_text):
+        text = text_of(ids)
+        if text is not None:
+            return text
+    array = values_of(ids)
+    text = uuid_text(array)
+    return array if text is None else text
 
 
 def id_array(ids: ArrayLike) -> np.ndarray:

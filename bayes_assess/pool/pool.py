@@ -58,7 +58,8 @@ class Pool(Items):
     confidence : array (M,), optional
         Probability in [0, 1] that the classifier gives to its prediction, where no class probabilities are known.
     ids : array (M,), optional
-        Distinct integers or texts; by default the row numbers 0..M-1. Dates and times become texts as of ISO 8601.
+        Distinct integers or texts; by default the row numbers 0..M-1. Dates and times become texts as of ISO 8601, and
+        UUIDs those that they are written as.
     classes : sequence (C,), optional
         Class names in the order of the score columns, all text or all integers. By default the column names of a
         frame of scores, else 0..C-1. Without scores, those that are predicted, in order; 0 and 1 of booleans, and of

@@ -17,6 +17,7 @@ from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
 from bayes_assess._tools.shapes import ArrayLike, Frame
 from bayes_assess._tools.suggestions import with_known_arguments
+from bayes_assess._tools.uuids import is_uuid, uuid_text
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
@@ -320,6 +321,9 @@ def _arrays(frame: Any, columns: Columns) -> dict[str, Any]:
 
 def _array(column: nw.Series, short: bool, named: bool) -> Any:
     """Return a column, short texts of Arrow from their bytes, and names as codes of the distinct ones."""
+    if column.implementation.is_pyarrow() and is_uuid(native := column.to_native()):
+        text = uuid_text(native)
+        return to_numpy(column) if text is None else text
     if short and column.implementation.is_pyarrow():
         native = column.to_native()
         if is_text(native):

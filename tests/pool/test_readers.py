@@ -2,6 +2,7 @@ import re
 import warnings
 from datetime import datetime, timedelta
 from decimal import Decimal
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -554,8 +555,29 @@ def test_dates_and_times_are_ids_by_their_text(column, first, tmp_path):
     missing = pd.DataFrame({"id": [*table.to_pandas()[column][:3], None], "prediction": [0, 1, 0, 1]})
     with pytest.raises(ba.PoolError, match="The id in row 3 is missing"):
         ba.read_pool(missing)
-    with pytest.raises(ba.PoolError, match="integers, text, dates or times, but row 0 has"):
+    with pytest.raises(ba.PoolError, match="integers, text, dates, times or UUIDs, but row 0 has"):
         ba.Pool(predictions=[0, 1], ids=[timedelta(1), timedelta(2)])
+
+
+def test_uuids_are_ids_by_their_text(tmp_path):
+    given = [UUID(int=(7 << 96) * i + 255 - i) for i in range(5)]
+    texts = [str(one) for one in given]
+    column = pa.array([one.bytes for one in given], pa.binary(16)).cast(pa.uuid())
+    ids = pa.chunked_array([column[:2], column[2:]])
+    table = pa.table({"id": ids, "document": ids, "prediction": [0, 1, 0, 1, 1]})
+    parquet.write_table(table, tmp_path / "pool.parquet")
+    frame = pd.DataFrame({"id": given, "prediction": [0, 1, 0, 1, 1]})
+    for source in (tmp_path / "pool.parquet", table, frame):
+        pool = ba.read_pool(source, show=[] if source is frame else ["document"])
+        assert pool.ids.tolist() == texts
+        assert all(values.tolist() == texts for values in pool.show.values())
+        for some in (given[3:], texts[3:], table["id"][3:], frame["id"][3:]):
+            assert pool.positions(some).tolist() == [3, 4]
+        a = ba.assess(pool, ba.GroupAccuracy())
+        a.tell(given[:2], [0, 1])
+        assert a.labelled[0].tolist() == texts[:2]
+    with pytest.raises(PoolError, match="The id in row 4 is missing"):
+        ba.read_pool(frame.assign(id=[*given[:4], None]))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ import itertools
 import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from uuid import UUID
 
 import duckdb
 import narwhals as nw
@@ -420,6 +421,19 @@ def test_no_query_returns_more_rows_than_kinds_or_a_bound(tmp_path):
 def test_what_cannot_be_opened_is_told(source, said):
     with pytest.raises(ba.PoolError, match=re.escape(said)):
         ba.scan_pool(source, scores="score")
+
+
+def test_uuids_of_duckdb_are_ids_by_their_text():
+    table = duckdb.sql("SELECT md5(range::VARCHAR)::UUID AS id, range % 2 AS answer FROM range(2000)")
+    texts = table.project("id::VARCHAR AS id, answer")
+    asked = []
+    for source in (table, texts):
+        pool = ba.scan_pool(source, predictions="answer")
+        a = ba.assess(pool, ba.GroupAccuracy())
+        asked.append(a.ask(20).ids.tolist())
+        a.tell([UUID(one) for one in asked[-1][:5]], [1] * 5)
+        assert a.labels_used == 5
+    assert asked[0] == asked[1]
 
 
 def test_a_file_of_duckdb_and_names_on_a_connection_are_opened(tmp_path):

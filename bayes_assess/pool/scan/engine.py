@@ -166,6 +166,13 @@ class Engine:
             )
         self.frame = nw.from_native(native)
 
+    def spell_out(self, column: str) -> None:
+        """Let UUIDs be their texts, which other types of DuckDB's are not."""
+        native: Any = self._nw.to_native(self.frame)
+        if self._kind.is_duckdb() and str(native.types[native.columns.index(column)]) == "UUID":
+            text = f"* REPLACE ({quoted(column)}::VARCHAR AS {quoted(column)})"
+            self.frame = self._nw.from_native(native.project(text))
+
     def with_row_numbers(self, name: str) -> None:
         """Add the number of every row, from 0, in the order in which the engine keeps them."""
         nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)

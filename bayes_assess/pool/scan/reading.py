@@ -49,9 +49,9 @@ def scan_pool(
         files, ``"warehouse/*.parquet"``, with columns of folders such as ``site=north``, a table of a file,
         ``"duckdb:file.db/table"``, or with a connection the name of a table.
     id : str, optional
-        Column of ids, whole numbers or texts, each that of one row; the column ``id`` by default. Without one, DuckDB
-        and Polars number the rows, which must then stay in their order. Other columns are found by their names as
-        `read_pool` finds them.
+        Column of ids, whole numbers, texts or UUIDs of DuckDB, each that of one row; the column ``id`` by default.
+        Without one, DuckDB and Polars number the rows, which must then stay in their order. Other columns are found by
+        their names as `read_pool` finds them.
     scores : str or list of str, optional
         The column of P(positive), or the columns of class probabilities, as for `read_pool`.
     predictions : str, optional
@@ -111,6 +111,8 @@ def scan_pool(
         show=_names(show),
     )
     layout = _layout(resolve(list(present), chosen), classes, n_bins)
+    if layout.id is not None:
+        engine.spell_out(layout.id)
     _check(engine, layout)
     layout = replace(layout, single=all(str(present[name]) == "Float32" for name in layout.numbers))
     _add_key(engine, layout)
