@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, dataframe_of, first_nested, first_true, listing, values_of
+from bayes_assess._tools.arrays import CHUNK, dataframe_of, first_nested, first_true, listing, show, values_of
 from bayes_assess._tools.row_numbers import row_no, score_column
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
@@ -27,7 +29,7 @@ def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
     if first_nested(array) is not None:
         raise PoolError("Scores must be numbers in rows of equal length, but the rows differ in length.")
     if array.dtype.kind not in "biuf":
-        raise PoolError(f"Scores must be numbers, not {array.dtype}.")
+        raise _no_number(array)
     if array.ndim not in (1, 2):
         raise PoolError(
             f"Scores have {array.ndim} dimensions (shape {array.shape}); pass (items, classes) probabilities, "
@@ -41,6 +43,18 @@ def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     return array, names
+
+
+def _no_number(scores: np.ndarray) -> PoolError:
+    """Return the error that names the first score that is no number."""
+    if not scores.size:
+        return PoolError("The pool has no scores; pass one of every item at least.")
+    values = scores.reshape(len(scores), -1).tolist()
+    odd = ((row, one) for row, given in enumerate(values) for one in given if not isinstance(one, Real))
+    row, value = next(odd, (0, values[0][0]))  # of numbers that no array holds, the first
+    return PoolError(
+        f"Scores must be numbers, but row {row_no(row)} has {show(value)}; convert them to floating-point numbers."
+    )
 
 
 def check_positive(scores: np.ndarray) -> np.ndarray:

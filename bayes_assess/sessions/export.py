@@ -186,8 +186,9 @@ def write_labels(table: Table, to: str | PathLike[str], connection: duckdb.DuckD
             finally:
                 connection.unregister(own)
         except Exception as error:
-            said = str(error).strip().splitlines()[0].rstrip(" .")
-            raise OutputError(f"DuckDB cannot make the table {str(to)!r}: {said}.") from error
+            said = str(error).strip().splitlines()[0].rstrip(" .!")
+            todo = " Choose another name, or drop that one." if "already exists" in said else ""
+            raise OutputError(f"DuckDB cannot make the table {str(to)!r}: {said}.{todo}") from error
         return
     path = Path(to)
     check_writable(path, or_table=", or with connection= to a table of DuckDB")

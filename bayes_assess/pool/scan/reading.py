@@ -178,9 +178,9 @@ def _check(engine: Engine, layout: Layout) -> None:
                 f"{listing(layout.score_classes)}; name the classes as they are predicted, by classes=[...]."
             )
     if layout.id is not None and not (present[layout.id].is_integer() or str(present[layout.id]) == "String"):
-        raise PoolError(
-            f"Ids are whole numbers or texts, and {layout.id!r} holds {present[layout.id]}; cast it to text."
-        )
+        kind = present[layout.id]
+        wanted = "whole numbers" if kind.is_numeric() else "text"  # of which 7.0 is no other form of 7
+        raise PoolError(f"Ids are whole numbers or texts, and {layout.id!r} holds {kind}; cast it to {wanted}.")
     for name in layout.show:
         if name.strip().casefold() in SHEET_COLUMNS:
             raise PoolError(f"A sheet for annotators has a column {name!r} of its own; show it under another name.")
