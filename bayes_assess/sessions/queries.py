@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.arrays import missing_mask, objects
+from bayes_assess._tools.dates import iso_text
 from bayes_assess._tools.shapes import Float, Frame, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
@@ -233,9 +234,9 @@ class RankedQueries(LabelSheet):
 
 def _plain(values: np.ndarray) -> np.ndarray:
     """Return numbers and texts as they are, None for what is missing, and anything else as a text."""
-    missing = missing_mask(values)
+    missing, values = missing_mask(values), iso_text(values)
     shown = [
         None if gone else value if isinstance(value, str | int | float) else str(value)
-        for value, gone in zip(values.tolist() if values.dtype.kind not in "mM" else values, missing, strict=True)
+        for value, gone in zip(values.tolist() if values.dtype.kind != "m" else values, missing, strict=True)
     ]
     return objects(shown)

@@ -282,6 +282,13 @@ def test_a_sheet_shows_what_annotators_need_and_never_the_prediction(folder):
     assert list(frame.columns) == ["id", "text", "length", "prediction", "group", "weight"]
 
 
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_times_are_shown_without_the_digits_of_their_type(folder, unit):
+    times = np.array(["2024-05-01T08:30:00", "NaT"], f"M8[{unit}]")
+    ba.assess(ba.Pool(predictions=[0, 1], show={"at": times}), ba.GroupAccuracy()).ask(2).to_csv(folder / "sheet.csv")
+    assert sorted((folder / "sheet.csv").read_text().splitlines()) == ["0,2024-05-01T08:30:00,", "1,,", "id,at,label"]
+
+
 def test_the_prediction_is_shown_where_it_is_asked_for(folder):
     queries = queries_of(SHOWN)
     queries.to_csv(folder / "out.csv", show_prediction=True)
