@@ -32,7 +32,7 @@ def check_fits(n_items: int, what: str = "The pool") -> None:
             f"{what} has {n_items:,} items, which take about {needed / _GIGABYTE:,.0f} GB in memory (10^8 take "
             f"{1e8 * ITEM / _GIGABYTE:.0f}), and this machine has {total / _GIGABYTE:,.0f}. Leave them in files or "
             "in a database, and scan these, which takes 2 GB for 10^8: "
-            "ba.scan_pool('warehouse/*.parquet', id=..., scores=...)."
+            "ba.scan_pool('warehouse/*.parquet', id=..., scores=...), or --scan on the command line."
         )
 
 

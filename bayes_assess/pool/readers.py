@@ -25,6 +25,7 @@ from bayes_assess.pool._table import Columns, arguments, check_columns, listed, 
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
+from bayes_assess.pool.scan.engine import DATABASES, DUCKDB
 
 if TYPE_CHECKING:
     import os
@@ -278,7 +279,11 @@ def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: N
     if isinstance(source, str | Path):
         source = Path(source)
         if source.suffix.lower() not in SUFFIXES:
-            raise PoolError(f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}.")
+            hint = f" A table of it is '{DUCKDB}{source}/TABLE', for ba.scan_pool and the command line."
+            raise PoolError(
+                f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}."
+                f"{hint if source.suffix.lower() in DATABASES else ''}"
+            )
         if not source.is_file():
             many = "*" in source.name or source.is_dir()
             hint = " Many files are one table to ba.scan_pool('folder/*.parquet', id=..., scores=...)." if many else ""

@@ -265,6 +265,8 @@ def test_tabs_may_have_a_suffix_of_their_own(tmp_path):
 def test_a_missing_file_and_an_unknown_suffix_are_refused(tmp_path):
     with pytest.raises(PoolError, match=r"There is no file .*none\.csv"):
         ba.read_pool(tmp_path / "none.csv")
+    with pytest.raises(PoolError, match=r"\.npz\. A table of it is 'duckdb:pool\.duckdb/TABLE', for ba\.scan_pool"):
+        ba.read_pool("pool.duckdb")
     with pytest.raises(PoolError, match=r"suffix should be one of \.csv, \.tsv, \.parquet, \.npz"):
         ba.read_pool("pool.xlsx")
     with pytest.raises(PoolError, match="Cannot read a pool from int"):

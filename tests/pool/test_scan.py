@@ -412,6 +412,7 @@ def test_no_query_returns_more_rows_than_kinds_or_a_bound(tmp_path):
     ("source", "said"),
     [
         ("nothing/*.parquet", "DuckDB cannot open 'nothing/*.parquet'"),
+        ("pool.ddb", "A table of a file of DuckDB's is 'duckdb:pool.ddb/TABLE'."),
         ("pool.txt", "does not exist. Files that it reads end in .parquet, .pq, .csv, .tsv, .gz."),
         ("duckdb:nothing.db/items", "There is no file 'nothing.db'"),
         ("duckdb:items", "names no table; write duckdb:file.db/table"),
@@ -471,5 +472,5 @@ def test_what_needs_items_in_memory_says_so():
         ba.cells(pool, np.zeros(M))
     with pytest.raises(ba.PoolError, match="stay in the LazyFrame"):
         ba.GroupAccuracy().truth(pool, np.zeros(M, int))
-    with pytest.raises(ba.PartitionError, match=re.escape("scan the table with n_bins=700")):
+    with pytest.raises(ba.PartitionError, match=re.escape("or in Python scan the table with n_bins=700")):
         ba.cells(pool, ba.ScoreBins(7))

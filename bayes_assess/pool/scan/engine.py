@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 DUCKDB = "duckdb:"  # begins the address of a table in a file of DuckDB's
+DATABASES = (".duckdb", ".ddb")
 _READERS = {
     ".parquet": "read_parquet",
     ".pq": "read_parquet",
@@ -271,6 +272,8 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
     except duckdb.Error as error:
         said = str(error).strip().splitlines()[0].rstrip(" .!")
         hint = "" if reader or text.startswith(DUCKDB) else f" Files that it reads end in {', '.join(_READERS)}."
+        if Path(text).suffix.lower() in DATABASES and not text.startswith(DUCKDB):
+            hint = f" A table of a file of DuckDB's is '{DUCKDB}{text}/TABLE'."
         raise PoolError(f"DuckDB cannot open {text!r}: {said}.{hint}") from None
     return Engine(relation, repr(text), ranges)
 

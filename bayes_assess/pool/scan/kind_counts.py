@@ -138,7 +138,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
 def _too_many(engine: Engine, layout: Layout) -> PoolError:
     return PoolError(
         f"The rows of {engine.name} are of more than {MOST_KINDS:,} kinds by {listing(layout.names, 10)} and scores; "
-        "name fewer groups, or take fewer bins of the score, n_bins=..."
+        "name fewer groups, or in Python take fewer bins of the score, n_bins=..."
     )
 
 

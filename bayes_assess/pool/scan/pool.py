@@ -110,8 +110,8 @@ class TablePool(Pool):
     def check_in_memory(self, what: str) -> None:
         """Raise PoolError: the items are not in memory."""
         raise PoolError(
-            f"{what}, and those of this pool stay in {self.engine.name}. {_ANSWERED}; read a sample of it by "
-            "ba.read_pool for the rest."
+            f"{what}, and those of this pool stay in {self.engine.name}. {_ANSWERED}; for the rest read a "
+            "sample of it into memory, by ba.read_pool, or by the command line without --scan."
         )
 
     def check_bins(self, n_bins: int) -> None:
@@ -119,7 +119,8 @@ class TablePool(Pool):
         if self.layout.n_bins % n_bins:
             raise PartitionError(
                 f"The scores of this table were counted in {self.layout.n_bins:,} bins, which {n_bins} bins of equal "
-                f"width would cut: take a number that divides it, or scan the table with n_bins={100 * n_bins}."
+                "width would cut: take a number that divides it, or in Python scan the table with "
+                f"n_bins={100 * n_bins}."
             )
 
     def source_of(self, codes: np.ndarray, sizes: np.ndarray, seed: int) -> TableSource:
