@@ -278,15 +278,13 @@ def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: N
     """Return the arguments of `Pool` from a path or a frame; see `read_pool`."""
     if isinstance(source, str | Path):
         source = Path(source)
-        if source.suffix.lower() not in SUFFIXES:
+        many = "*" in source.name or source.is_dir()
+        hint = " Many files are one table to ba.scan_pool('folder/*.parquet', id=..., scores=...)." if many else ""
+        if source.suffix.lower() in DATABASES:
             hint = f" A table of it is '{DUCKDB}{source}/TABLE', for ba.scan_pool and the command line."
-            raise PoolError(
-                f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}."
-                f"{hint if source.suffix.lower() in DATABASES else ''}"
-            )
+        if source.suffix.lower() not in SUFFIXES:
+            raise PoolError(f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}.{hint}")
         if not source.is_file():
-            many = "*" in source.name or source.is_dir()
-            hint = " Many files are one table to ba.scan_pool('folder/*.parquet', id=..., scores=...)." if many else ""
             raise PoolError(f"There is no file {str(source)!r}.{hint}")
         if source.suffix.lower() == ".npz":
             return _read_npz(source, columns, classes)
@@ -307,7 +305,12 @@ def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: N
 
 
 def _read_frame(frame: Any, columns: Columns, classes: ArrayLike | None) -> dict[str, Any]:
-    columns = resolve(frame.collect_schema().names(), columns)
+    present = frame.collect_schema().names()
+    index = getattr(getattr(frame.to_native(), "index", None), "names", ())  # of pandas
+    name = next((name for name in columns.all if name in index and name not in present), None)
+    if name is not None:
+        raise PoolError(f"The index of the frame holds {name!r}, and no column does: pass frame.reset_index().")
+    columns = resolve(present, columns)
     return arguments(_arrays(frame, columns), columns, classes)
 
 

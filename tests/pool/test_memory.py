@@ -41,6 +41,7 @@ def test_a_table_of_an_engine_is_no_array_and_is_sent_to_scan_pool(make):
             ba.Pool(**{name: make()})
 
 
-def test_many_files_are_sent_to_scan_pool(tmp_path):
+@pytest.mark.parametrize("name", ["*.parquet", "."])
+def test_many_files_are_sent_to_scan_pool(name, tmp_path):
     with pytest.raises(ba.PoolError, match=re.escape("Many files are one table to ba.scan_pool(")):
-        ba.read_pool(tmp_path / "*.parquet")
+        ba.read_pool(tmp_path / name)

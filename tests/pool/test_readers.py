@@ -262,6 +262,15 @@ def test_tabs_may_have_a_suffix_of_their_own(tmp_path):
     assert (pool.ids.tolist(), pool.classes.tolist()) == (["007", "008"], ["cat", "cat, dog"])
 
 
+def test_a_column_that_is_the_index_is_pointed_at(table):
+    indexed = pd.DataFrame(table).set_index("id")
+    with pytest.raises(
+        PoolError, match=r"The index of the frame holds 'id', and no column does: pass frame\.reset_index"
+    ):
+        ba.read_pool(indexed, id="id")
+    assert ba.read_pool(indexed.reset_index(), id="id").ids[0] == "item 0"
+
+
 def test_a_missing_file_and_an_unknown_suffix_are_refused(tmp_path):
     with pytest.raises(PoolError, match=r"There is no file .*none\.csv"):
         ba.read_pool(tmp_path / "none.csv")
