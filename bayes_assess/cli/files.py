@@ -125,7 +125,16 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, object] = Mappin
         known.catch_up()
         return known
     path, options, meta = _as_read(run, moved_to)
-    return resume(run, _items_of(path, {**options, **more}, meta))
+    items = _items_of(path, {**options, **more}, meta)
+    try:
+        return resume(run, items)
+    except JournalError as error:
+        if meta["source"] is not None:
+            raise
+        raise JournalError(
+            f"{error} {run} was started in Python, and of its pool only columns with telling names are read here, such "
+            "as id, prediction and score: where others were named, go on in Python, by ba.resume."
+        ) from None
 
 
 def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> AnySession:

@@ -283,6 +283,10 @@ class Items:
         """Say of what pool a fingerprint is that is not this one's, of so many items if they are known."""
         if n_items is not None and n_items != self.n_items:
             return f"another pool, of {plural(n_items, 'item')}, and this one has {self.n_items:,}: {_WHAT_TO_DO}"
+        if " " in fingerprint:  # of a `TablePool`
+            return (
+                "a table that was scanned, and this pool is in memory: scan it by ba.scan_pool, as it was at the start"
+            )
         return (
             "another pool: predictions, scores, ids, classes, groups and the order of items must be the same as when "
             f"it was started. Either {_WHAT_TO_DO}"

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import bayes_assess as ba
 from cli.commands import call, refused
 
 M = 600
@@ -92,6 +93,15 @@ def test_what_a_table_cannot_do_is_told(tmp_path):
     assert "DuckDB cannot open" in refused("start", tmp_path / "no*.parquet", "--scores", "score", "--out", run)
     done("start", *files, "--scores", "score", "--out", run)
     assert "start a run with 'site', by --by" in refused("status", run, "--question", "group-accuracy", "--by", "site")
+
+
+def test_a_session_of_python_is_told_which_columns_are_read(tmp_path):
+    path, pool = tmp_path / "run.db", tmp_path / "pool.csv"
+    pool.write_text("key,prediction\nx,cat\ny,dog\n", encoding="utf-8")
+    ba.assess(ba.read_pool(pool, id="key"), ba.GroupAccuracy(), journal=path).journal.close()
+    said = refused("status", path, "--pool", pool)
+    assert "another pool: " in said
+    assert "such as id, prediction and score: where others were named, go on in Python, by ba.resume." in said
 
 
 def test_a_table_that_is_gone_is_told(tmp_path):

@@ -130,6 +130,18 @@ def test_a_table_that_has_changed_is_refused_at_resume(tmp_path):
         ba.resume(path, scanned(moved.lazy()))
 
 
+def test_a_table_that_was_scanned_is_no_pool_in_memory(tmp_path):
+    in_memory = ba.read_pool(FRAME, id="id", scores="score", groups=["site"])
+    for pool, other, said in (
+        (scanned(), in_memory, "a table that was scanned, and this pool is in memory: scan it by ba.scan_pool"),
+        (in_memory, scanned(), "a pool in memory, and this one is a table that was scanned: read it by ba.read_pool"),
+    ):
+        path = tmp_path / f"{type(pool).__name__}.db"
+        ba.assess(pool, ba.GroupAccuracy(by="site"), journal=path)
+        with pytest.raises(ba.JournalError, match=f"belongs to {said}"):
+            ba.resume(path, other)
+
+
 @pytest.mark.parametrize("change", ["DELETE FROM items WHERE id % 2 = 0", "UPDATE items SET score = 0.5"])
 def test_a_table_that_changes_under_a_session_is_found_when_it_is_asked(change, monkeypatch):
     queries, fetch = [], TableSource._fetch
@@ -241,7 +253,7 @@ def test_a_plan_of_the_labels_to_come_is_made():
 )
 def test_what_needs_items_in_memory_says_what_to_ask_instead(question, options):
     with pytest.raises(
-        ba.PoolError, match=r"stay in the LazyFrame. GroupAccuracy, .* can be asked of it; read a sample"
+        ba.PoolError, match=r"stay in the LazyFrame. GroupAccuracy, .* can be asked of it; for the rest read a sample"
     ):
         ba.assess(scanned(FRAME.lazy()), question, **options)
     with pytest.raises(

@@ -147,7 +147,9 @@ class TablePool(Pool):
         """Say how the pool differs from that of a fingerprint, the end of a sentence."""
         n_rows = fingerprint.partition(" ")[0]
         if not n_rows.isdecimal():
-            return super().differs_from(fingerprint, n_items)
+            return (
+                "a pool in memory, and this one is a table that was scanned: read it by ba.read_pool, as at the start"
+            )
         if int(n_rows) != self.n_items:
             return f"a table of {int(n_rows):,} rows, and {self.engine.name} has {self.n_items:,} now; {_WHAT_TO_DO}"
         return (
