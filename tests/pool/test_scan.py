@@ -438,6 +438,18 @@ def test_uuids_of_duckdb_are_ids_by_their_text():
     assert asked[0] == asked[1]
 
 
+def test_a_row_of_csv_that_has_other_types_is_told(tmp_path):
+    path = tmp_path / "pool.csv"
+    path.write_text("\n".join(["id,score", *(f"{i},0.25" for i in range(30_000)), "x7,0.5", ""]))
+    with pytest.raises(
+        ba.EngineError,
+        match=r'on Line: 30002: Error when converting column "id"\. Could not .*"x7".*read_csv\(path, dtype=',
+    ):
+        ba.scan_pool(path, scores="score")
+    typed = duckdb.read_csv(path, dtype={"id": "VARCHAR"})
+    assert ba.scan_pool(typed, scores="score").n_items == 30_001
+
+
 def test_a_file_of_duckdb_and_names_on_a_connection_are_opened(tmp_path):
     path = tmp_path / "pool.db"
     connection = duckdb.connect(str(path))

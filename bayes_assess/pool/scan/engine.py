@@ -33,6 +33,7 @@ _READERS = {
     ".tsv": "read_csv",
     ".gz": "read_csv",
 }
+_OTHER_TYPE = "Error when converting column"  # begins a line of what DuckDB says of a row of CSV
 _HASHED = 15  # hexadecimal digits of MD5, 60 bits, that stand for an id that is text
 
 
@@ -194,11 +195,23 @@ class Engine:
             except BayesAssessError:
                 raise
             except Exception as error:  # whatever an engine raises: of its own, of Arrow, of the network
-                said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .")
-                raise EngineError(
-                    f"The engine of {self.name} gave no answer ({said}). Nothing was changed; once it answers again, "
-                    "ask again, or scan the table anew and resume from the journal."
-                ) from error
+                raise _answered(error, self.name) from error
+
+
+def _answered(error: Exception, name: str) -> EngineError:
+    """Return the error that says what an engine answered in the place of rows."""
+    said = [line.rstrip(" .") for line in (str(error).strip() or type(error).__name__).splitlines()]
+    column = next((line for line in said if line.startswith(_OTHER_TYPE)), None)
+    if column is not None:
+        return EngineError(
+            f"DuckDB takes the types of columns from the first rows of {name}, and another row has other values "
+            f"({said[0]}: {column}). Mend the row or write the file as Parquet, or in Python pass a relation with the "
+            "types, such as duckdb.read_csv(path, dtype={'id': 'VARCHAR'})."
+        )
+    return EngineError(
+        f"The engine of {name} gave no answer ({said[0]}). Nothing was changed; once it answers again, ask again, or "
+        "scan the table anew and resume from the journal."
+    )
 
 
 def text_keys(texts: Iterable[str | None]) -> list[int | None]:
