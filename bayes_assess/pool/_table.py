@@ -112,6 +112,17 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
     return columns
 
 
+def names_in(given: str | Iterable[str] | None) -> list[str]:
+    """Return the names of columns, given as one, as several, or not at all.
+
+    Examples
+    --------
+    >>> names_in("site"), names_in(("site", "day")), names_in(None)
+    (['site'], ['site', 'day'], [])
+    """
+    return [] if given is None else [given] if isinstance(given, str) else list(given)
+
+
 def listed(names: Iterable[str]) -> str:
     """Name the columns that there are, for a message."""
     return listing(list(names), 30)

@@ -21,7 +21,7 @@ from bayes_assess._tools.uuids import is_uuid, uuid_text
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
-from bayes_assess.pool._table import Columns, arguments, check_columns, listed, resolve, uncoded
+from bayes_assess.pool._table import Columns, arguments, check_columns, listed, names_in, resolve, uncoded
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -46,10 +46,10 @@ def read_pool(
     scores: str | Iterable[str] | None = None,
     prediction: str | None = None,
     confidence: str | None = None,
-    groups: str | Iterable[str] = (),
-    systems: str | Iterable[str] | Mapping[str, str] = (),
-    wide: Iterable[str] | Mapping[str, str] = (),
-    show: str | Iterable[str] = (),
+    groups: str | Iterable[str] | None = (),
+    systems: str | Iterable[str] | Mapping[str, str] | None = (),
+    wide: Iterable[str] | Mapping[str, str] | None = (),
+    show: str | Iterable[str] | None = (),
     classes: ArrayLike | None = None,
     multilabel: bool = False,
     bounds: tuple[float, float] | None = None,
@@ -117,11 +117,9 @@ def read_pool(
     (['7/old', '8/old', '7/new', '8/new'], ['old', 'old', 'new', 'new'])
     """
     systems, wide = (
-        given if isinstance(given, Mapping) else {name: name for name in ([given] if isinstance(given, str) else given)}
-        for given in (systems, wide)
+        given if isinstance(given, Mapping) else {name: name for name in names_in(given)} for given in (systems, wide)
     )
-    groups = [groups] if isinstance(groups, str) else list(groups)
-    shown = [show] if isinstance(show, str) else list(show)
+    groups, shown = names_in(groups), names_in(show)
     with numbered_as_in_file() as numbering:
         if wide:
             if scores is not None or prediction is not None or confidence is not None or systems or multilabel:
@@ -176,7 +174,7 @@ def read_ranked(
     *,
     scores: str,
     id: str | None = None,
-    show: str | Iterable[str] = (),
+    show: str | Iterable[str] | None = (),
     classes: ArrayLike | None = None,
     seed: int = 0,
 ) -> RankedList:
@@ -226,8 +224,8 @@ def read_scored(
     *,
     scores: str,
     id: str | None = None,
-    groups: str | Iterable[str] = (),
-    show: str | Iterable[str] = (),
+    groups: str | Iterable[str] | None = (),
+    show: str | Iterable[str] | None = (),
     classes: ArrayLike | None = None,
     seed: int = 0,
 ) -> Pool | RankedList:
@@ -255,7 +253,7 @@ def read_scored(
     >>> read_scored(pd.DataFrame({"id": ["a", "b"], "score": [0.25, 1.0]}), scores="score")
     Pool(2 items, 2 classes, scores)
     """
-    columns = _of_scores(scores, id, show)._replace(groups=[groups] if isinstance(groups, str) else list(groups))
+    columns = _of_scores(scores, id, show)._replace(groups=names_in(groups))
     with numbered_as_in_file() as numbering:
         found = _read(source, columns, classes, numbering)
         ranked = _ranked(found, classes, seed)  # which refuses what is no score on any scale
@@ -263,10 +261,9 @@ def read_scored(
         return Pool(**found) if values[-1] >= 0 and values[0] <= 1 else ranked
 
 
-def _of_scores(scores: str, id: str | None, show: str | Iterable[str]) -> Columns:
+def _of_scores(scores: str, id: str | None, show: str | Iterable[str] | None) -> Columns:
     """Return the columns of items that have a score."""
-    shown = [show] if isinstance(show, str) else list(show)
-    return Columns(id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={}, show=shown)
+    return Columns(id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={}, show=names_in(show))
 
 
 def _ranked(found: Mapping[str, Any], classes: ArrayLike | None, seed: int) -> RankedList:

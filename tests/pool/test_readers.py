@@ -262,6 +262,14 @@ def test_tabs_may_have_a_suffix_of_their_own(tmp_path):
     assert (pool.ids.tolist(), pool.classes.tolist()) == (["007", "008"], ["cat", "cat, dog"])
 
 
+def test_columns_may_be_none(table):
+    frame = pl.DataFrame(table)
+    none = dict.fromkeys(("groups", "systems", "show"))
+    for pool in (ba.read_pool(frame, wide=None, **none), ba.scan_pool(frame.lazy(), **none)):
+        assert (len(pool.groups), len(pool.systems), len(pool.show)) == (0, 0, 0)
+    assert ba.read_ranked(frame, scores="p_cat", show=None).show == {}
+
+
 def test_a_column_that_is_the_index_is_pointed_at(table):
     indexed = pd.DataFrame(table).set_index("id")
     with pytest.raises(

@@ -438,6 +438,13 @@ def test_uuids_of_duckdb_are_ids_by_their_text():
     assert asked[0] == asked[1]
 
 
+def test_a_connection_is_no_name_of_a_file():
+    with pytest.raises(
+        ba.PoolError, match=r"one of DuckDB, such as duckdb\.connect\('file\.db'\); found 'run\.duckdb'"
+    ):
+        ba.scan_pool("items", scores="score", connection="run.duckdb")
+
+
 def test_a_row_of_csv_that_has_other_types_is_told(tmp_path):
     path = tmp_path / "pool.csv"
     path.write_text("\n".join(["id,score", *(f"{i},0.25" for i in range(30_000)), "x7,0.5", ""]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import to_numpy
+from bayes_assess._tools.arrays import show, to_numpy
 from bayes_assess.errors import BayesAssessError, EngineError, PoolError
 
 if TYPE_CHECKING:
@@ -260,6 +260,8 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
                 "A connection opens paths and names of tables; a relation has one of its own. Leave it out."
             )
         return Engine(source, f"the {type(source).__name__}")
+    if connection is not None and not hasattr(connection, "read_parquet"):
+        raise PoolError(f"A connection is one of DuckDB, such as duckdb.connect('file.db'); found {show(connection)}.")
     text, ranges = str(source), None
     reader = _READERS.get(Path(text).suffix.lower())
     try:

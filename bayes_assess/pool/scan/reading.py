@@ -13,7 +13,7 @@ from bayes_assess._tools.suggestions import with_known_arguments
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
-from bayes_assess.pool._table import Columns, class_names, resolve
+from bayes_assess.pool._table import Columns, class_names, names_in, resolve
 from bayes_assess.pool.scan.engine import Engine, open_engine
 from bayes_assess.pool.scan.kind_counts import count_kinds, missing_id
 from bayes_assess.pool.scan.kinds import KEY, Layout
@@ -32,9 +32,9 @@ def scan_pool(
     scores: str | Iterable[str] | None = None,
     predictions: str | None = None,
     confidence: str | None = None,
-    groups: str | Iterable[str] = (),
-    systems: str | Iterable[str] | Mapping[str, str] = (),
-    show: str | Iterable[str] = (),
+    groups: str | Iterable[str] | None = (),
+    systems: str | Iterable[str] | Mapping[str, str] | None = (),
+    show: str | Iterable[str] | None = (),
     classes: ArrayLike | None = None,
     n_bins: int = 1200,
     check_ids: bool = True,
@@ -99,16 +99,16 @@ def scan_pool(
     25
     """
     engine = open_engine(source, connection)
-    systems = systems if isinstance(systems, Mapping) else {name: name for name in _names(systems)}
+    systems = systems if isinstance(systems, Mapping) else {name: name for name in names_in(systems)}
     present = engine.schema
     chosen = Columns(
         id=id,
         scores=scores if scores is None or isinstance(scores, str) else list(scores),
         prediction=predictions,
         confidence=confidence,
-        groups=list(_names(groups)),
+        groups=names_in(groups),
         systems=dict(systems),
-        show=_names(show),
+        show=names_in(show),
     )
     layout = _layout(resolve(list(present), chosen), classes, n_bins)
     if layout.id is not None:
@@ -142,10 +142,6 @@ def _layout(columns: Columns, classes: ArrayLike | None, n_bins: int) -> Layout:
         classes=known,
         n_bins=n_bins,
     )
-
-
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _score_classes(columns: tuple[str, ...], classes: ArrayLike | None) -> tuple[Hashable, ...]:
