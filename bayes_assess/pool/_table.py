@@ -112,12 +112,12 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
     return columns
 
 
-def names_in(given: str | Iterable[str] | None) -> list[str]:
+def columns_named(given: str | Iterable[str] | None) -> list[str]:
     """Return the names of columns, given as one, as several, or not at all.
 
     Examples
     --------
-    >>> names_in("site"), names_in(("site", "day")), names_in(None)
+    >>> columns_named("site"), columns_named(("site", "day")), columns_named(None)
     (['site'], ['site', 'day'], [])
     """
     return [] if given is None else [given] if isinstance(given, str) else list(given)

@@ -21,7 +21,7 @@ from bayes_assess._tools.uuids import is_uuid, uuid_text
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
-from bayes_assess.pool._table import Columns, arguments, check_columns, listed, names_in, resolve, uncoded
+from bayes_assess.pool._table import Columns, arguments, check_columns, columns_named, listed, resolve, uncoded
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -117,9 +117,10 @@ def read_pool(
     (['7/old', '8/old', '7/new', '8/new'], ['old', 'old', 'new', 'new'])
     """
     systems, wide = (
-        given if isinstance(given, Mapping) else {name: name for name in names_in(given)} for given in (systems, wide)
+        given if isinstance(given, Mapping) else {name: name for name in columns_named(given)}
+        for given in (systems, wide)
     )
-    groups, shown = names_in(groups), names_in(show)
+    groups, shown = columns_named(groups), columns_named(show)
     with numbered_as_in_file() as numbering:
         if wide:
             if scores is not None or prediction is not None or confidence is not None or systems or multilabel:
@@ -253,7 +254,7 @@ def read_scored(
     >>> read_scored(pd.DataFrame({"id": ["a", "b"], "score": [0.25, 1.0]}), scores="score")
     Pool(2 items, 2 classes, scores)
     """
-    columns = _of_scores(scores, id, show)._replace(groups=names_in(groups))
+    columns = _of_scores(scores, id, show)._replace(groups=columns_named(groups))
     with numbered_as_in_file() as numbering:
         found = _read(source, columns, classes, numbering)
         ranked = _ranked(found, classes, seed)  # which refuses what is no score on any scale
@@ -263,7 +264,9 @@ def read_scored(
 
 def _of_scores(scores: str, id: str | None, show: str | Iterable[str] | None) -> Columns:
     """Return the columns of items that have a score."""
-    return Columns(id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={}, show=names_in(show))
+    return Columns(
+        id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={}, show=columns_named(show)
+    )
 
 
 def _ranked(found: Mapping[str, Any], classes: ArrayLike | None, seed: int) -> RankedList:

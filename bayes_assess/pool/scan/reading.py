@@ -13,7 +13,7 @@ from bayes_assess._tools.suggestions import with_known_arguments
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
-from bayes_assess.pool._table import Columns, class_names, names_in, resolve
+from bayes_assess.pool._table import Columns, class_names, columns_named, resolve
 from bayes_assess.pool.scan.engine import Engine, open_engine
 from bayes_assess.pool.scan.kind_counts import count_kinds, missing_id
 from bayes_assess.pool.scan.kinds import KEY, Layout
@@ -99,16 +99,16 @@ def scan_pool(
     25
     """
     engine = open_engine(source, connection)
-    systems = systems if isinstance(systems, Mapping) else {name: name for name in names_in(systems)}
+    systems = systems if isinstance(systems, Mapping) else {name: name for name in columns_named(systems)}
     present = engine.schema
     chosen = Columns(
         id=id,
         scores=scores if scores is None or isinstance(scores, str) else list(scores),
         prediction=predictions,
         confidence=confidence,
-        groups=names_in(groups),
+        groups=columns_named(groups),
         systems=dict(systems),
-        show=names_in(show),
+        show=columns_named(show),
     )
     layout = _layout(resolve(list(present), chosen), classes, n_bins)
     if layout.id is not None:
