@@ -25,7 +25,6 @@ from bayes_assess.pool._table import Columns, arguments, check_columns, columns_
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.pool.scan.engine import DATABASES, DUCKDB
 
 if TYPE_CHECKING:
     import os
@@ -280,9 +279,11 @@ def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: N
         source = Path(source)
         many = "*" in source.name or source.is_dir()
         hint = " Many files are one table to ba.scan_pool('folder/*.parquet', id=..., scores=...)." if many else ""
-        if source.suffix.lower() in DATABASES:
-            hint = f" A table of it is '{DUCKDB}{source}/TABLE', for ba.scan_pool and the command line."
         if source.suffix.lower() not in SUFFIXES:
+            from bayes_assess.pool.scan.engine import DATABASES, DUCKDB  # which few files need
+
+            if source.suffix.lower() in DATABASES:
+                hint = f" A table of it is '{DUCKDB}{source}/TABLE', for ba.scan_pool and the command line."
             raise PoolError(f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}.{hint}")
         if not source.is_file():
             raise PoolError(f"There is no file {str(source)!r}.{hint}")
