@@ -222,3 +222,17 @@ def test_of_the_population_the_pool_is_a_sample_too():
     counts = r.counts
     low, high = RandomLabels.all_of(counts).shares(r.cells.sizes, 0.95, of_pool=False)
     np.testing.assert_allclose(r.design_interval, np.stack([low[:, 1], high[:, 1]], axis=-1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_parts"), [("accuracy", 1), ("recall", 2), ("two groups", 2), ("two calibrations", 2)]
+)
+def test_parts_of_an_answer_are_bounded_at_once(kind, n_parts):
+    pool, _, asked = campaign(kind)
+    setting = asked.for_pool(pool).setting(pool)
+    cells, asked = setting.cells, asked.for_pool(pool)
+    labels = RandomLabels.all_of(np.where(cells.sizes[:, None] > 0, [20, 30, 25][: setting.n_outcomes], 0))
+    assert asked.n_shares(cells) == n_parts
+    each, whole = (asked.extremes(cells, *labels.shares(cells.sizes, 1 - alpha)) for alpha in (0.2 / n_parts, 0.2))
+    np.testing.assert_array_equal(asked.random_interval(cells, labels, 0.8), each)
+    assert (n_parts == 1) == np.array_equal(each, whole)
