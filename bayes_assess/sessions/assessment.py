@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -21,18 +21,15 @@ from bayes_assess.questions.asked import check_question
 from bayes_assess.results import Result
 from bayes_assess.sessions.exchange.matching import IdMatcher
 from bayes_assess.sessions.export import Exporting
+from bayes_assess.sessions.other_beliefs import Other
 from bayes_assess.sessions.planning import Planning
 from bayes_assess.sessions.queries import Queries as Queries
 from bayes_assess.sessions.team.adjudication import Adjudication
 from bayes_assess.sessions.turns import in_turn
 
-if TYPE_CHECKING:
-    from bayes_assess.sessions.other_beliefs import Other
-
 ResultT_co = TypeVar("ResultT_co", bound=Result, covariant=True)
 BelievedT = TypeVar("BelievedT", bound=Result)
 WeighedT = TypeVar("WeighedT", bound=Result)
-
 
 _A_UNIT: Any = object()  # asked for by default: an item, or both halves of a pair
 
@@ -259,8 +256,6 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
 
     def _other(self, posterior: object) -> Other:
         """Take another model's posterior for that on the session's cells."""
-        from bayes_assess.sessions.other_beliefs import Other  # NumPyro's samplers, which few sessions need
-
         return Other(posterior, self.question, self.pool, self.cells, self.design, np.shape(self.prior.mean))
 
     def _believing(self, posterior: object) -> State:

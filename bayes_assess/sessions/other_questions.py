@@ -114,7 +114,6 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
     prior = asked.prior(pool, cells, None, None)
     counts = _counts(cells, items, outcomes, asked.reward(cells, prior).n_outcomes)
     belief, whole = None, "pool" if session.design.name in _ALIKE else "groups"
-    random = session._random_labels(asked, cells, counts)
     how = f"the labels are of random items of the {whole}"
     parts, of = crossed(pool, cells, session.cells)
     if session.design.name not in _ALIKE and len(np.unique(of)) < len(of):
@@ -130,7 +129,6 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
                 "design='random'."
             )
         n_parts = plural(int((parts.sizes > 0).sum()), "part")
-        random = None
         how = f"each of {n_parts} of its groups, from which more or fewer were drawn, counts by its items"
         how = how if session.design.plays_arms else _LEARNED
     return session._answered(
@@ -140,7 +138,7 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
         counts,
         {"belief": belief},
         level=level,
-        random=random,
+        random=session._random_labels(asked, cells, counts) if belief is None else None,
         skipped=np.bincount(cells.source.cells_of(np.flatnonzero(book.skipped)), minlength=cells.n_cells),
         notes=(_drawn_for(session, how),),
     )
