@@ -19,6 +19,10 @@ class UnknownActError(ValueError):
     """What was sent is nothing that the page sends."""
 
 
+class AnotherCampaignError(ValueError):
+    """What was sent belongs to a campaign that was served at this address before."""
+
+
 class Acts:
     """The acts of a page.
 
@@ -63,6 +67,8 @@ class Acts:
         ------
         UnknownActError
             If the page does not send such things.
+        AnotherCampaignError
+            If a page is open that came from another campaign's server: items are called alike in many.
         BayesAssessError
             If an answer cannot be taken.
         """
@@ -76,10 +82,13 @@ class Acts:
             have = {str(key) for key in sent.get("have") or ()}
             key, note = str(sent.get("key")), str(sent.get("note") or "")
             answers: list[Json] = list(sent.get("answers") or ())
+            campaign = sent.get("campaign")
             for text in (person, key, note):
                 text.encode()  # halves of characters, which JSON can hold, could not be written anywhere
         except (LookupError, TypeError, AttributeError, UnicodeError):
             raise UnknownActError(act) from None
+        if not self.is_of(campaign):
+            raise AnotherCampaignError
         if act == "decisions":
             return plain({"decisions": desk.decisions()})
         if act == "decide":
@@ -94,6 +103,10 @@ class Acts:
         if act == "answer":
             return plain(desk.answer(person, key, answers, note, have))
         return plain(desk.skip(person, key, note, have))
+
+    def is_of(self, campaign: Json) -> bool:
+        """Tell whether a page is of this campaign; one that asks for the first time does not know of which it is."""
+        return campaign is None or campaign == self._campaign
 
     def look(self) -> dict[str, Json]:
         """Return the answer so far with how it has come about, as plain values for JSON."""

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import BayesAssessError, OutputError
-from bayes_assess.web.acts import ANSWERING, Acts
+from bayes_assess.web.acts import ANSWERING, Acts, AnotherCampaignError
 from bayes_assess.web.cards import PICTURES, Pictures
 from bayes_assess.web.guard import REFUSED, Guard, is_loopback
 from bayes_assess.web.notice import COMMAND, NO_COMMAND, Notice, noticed
@@ -31,6 +31,7 @@ from bayes_assess.web.notice import COMMAND, NO_COMMAND, Notice, noticed
 STATIC = Path(__file__).parent / "static"
 PORT = 8642  # where it is free
 _TYPES = {"label.js": "text/javascript", "label.css": "text/css"}
+_ANOTHER = "Another campaign is served here now."
 _HEARTBEAT = 15.0  # seconds between signs of life in the stream
 _LOOK = 0.25  # seconds until a stream sees that the server is ending
 _END = 2  # seconds that open streams are given when the server ends
@@ -126,6 +127,8 @@ class Page:
             found = await self._loop.run_in_executor(self._at_desk, self._acts.do, act, sent)
         except BayesAssessError as error:
             return _said(str(error), 422)
+        except AnotherCampaignError:
+            return _said(_ANOTHER, 409)
         except (ValueError, RecursionError):
             return _said("This is not what the page sends.", 400)
         if act in ANSWERING:
@@ -154,6 +157,8 @@ class Page:
         """Stream the answer so far, anew whenever it has changed."""
         if not self.show_answer:
             return _said("The answer is not shown here; start the page with --show-answer.", 403)
+        if not self._acts.is_of(request.query_params.get("campaign")):
+            return _said(_ANOTHER, 409)
 
         async def events() -> AsyncIterator[str]:
             news: asyncio.Queue[str] = asyncio.Queue(1)  # the latest alone, however slowly it is read

@@ -180,13 +180,19 @@ def test_answers_that_wait_are_not_sent_to_another_campaign(run, browser):
     done("start", run.parent / "tickets.csv", "--question", "group-accuracy", "--show", "text", "--out", other)
     try:
         browser.open(f"{server.address}&name=anna")
-        port = server.port
+        first, port = browser.driver.current_window_handle, server.port
         server.kill()
         said = {answer(browser, "2"): "bug"}
         server.run = other
         server.options = ("--show", "text")
         server.start(port)
+        browser.driver.switch_to.new_window("tab")  # which lets the first one in, too
         browser.open(f"{server.address}&name=anna")
+        second = browser.driver.current_window_handle
+        browser.driver.switch_to.window(first)
+        until(lambda: "Another campaign is served here now" in browser.text(".notice"))
+        assert "1 answer waits" in browser.text(".notice")
+        browser.driver.switch_to.window(second)
         other_said = {answer(browser, "1"): "bill"}
         until(lambda: browser.used() == 1)
         server.end()

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.requests import Request
 
 import bayes_assess as ba
 from bayes_assess.errors import LabelError
@@ -127,6 +128,24 @@ def test_halves_of_characters_are_refused_and_nothing_is_asked_for(session, visi
     assert session.events == before
 
 
+def test_answers_of_another_campaign_are_not_taken_though_its_items_are_called_alike(session, visitor):
+    _, opened = visitor.act("open", person="p")
+    known, key = {"person": "p", "campaign": opened["campaign"]}, opened["open"][0]["key"]
+    before = session.events
+    for act in ("answer", "skip", "next"):
+        told = known | {"campaign": "0123456789abcdef", "key": key, "answers": [0]}
+        assert visitor.act(act, **told) == (409, {"error": "Another campaign is served here now."})
+    assert session.events == before
+    assert visitor.act("open", person="q")[0] == 200  # who comes for the first time
+    assert visitor.act("answer", **known, key=key, answers=[0])[0] == 200
+
+
+def test_the_answer_so_far_of_another_campaign_is_not_shown(session):
+    with served(session, show_answer=True) as address:
+        status, _, said = Visitor(address).send("GET", "/api/stream?campaign=0123456789abcdef")
+    assert (status, json.loads(said)) == (409, {"error": "Another campaign is served here now."})
+
+
 def test_a_stranger_whose_request_is_refused_gets_no_items(session, visitor):
     until(lambda: session.n_pending)
     before = session.events
@@ -162,7 +181,7 @@ def test_who_does_not_read_the_stream_costs_one_answer(session):
 
     async def look() -> list[str]:
         page._loop = asyncio.get_running_loop()
-        events = (await page._stream(None)).body_iterator
+        events = (await page._stream(Request({"type": "http", "query_string": b""}))).body_iterator
         seen = [await anext(events)]
         for n in range(1, 4):
             session.tell(session.ask(1).ids, ["cat"])

@@ -8,6 +8,7 @@ const TWICE = 400; // milliseconds after an item came within which the second cl
 const TO_READ = 5000; // milliseconds that people have to read why an answer was not taken, however fast they go on
 const SILENT = "The server does not answer.";
 const ANEW = "The server was started anew: open the page by the address that it printed then.";
+const ANOTHER = "Another campaign is served here now: reload the page to label for it.";
 
 /** Make an element; attributes that are functions are listeners, and children that are texts stay texts. */
 function make(tag, attributes = {}, ...children) {
@@ -611,6 +612,7 @@ function server() {
   const name = address.searchParams.get("name");
   let seat = sessionStorage.getItem("seat");
   if (!seat) sessionStorage.setItem("seat", (seat = crypto.getRandomValues(new Uint32Array(4)).join("-")));
+  let campaign = null; // null until the server has said which; a server that comes in its place may have another one
   let box = "";
   let n = 0;
   return {
@@ -619,28 +621,29 @@ function server() {
     async call(act, payload) {
       let response;
       try {
-        response = await fetch(`api/${act}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ person: seat, name, ...payload }) });
+        response = await fetch(`api/${act}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ person: seat, name, campaign, ...payload }) });
       } catch {
         throw Object.assign(new Error(SILENT), { offline: SILENT });
       }
       if (response.headers.get("Content-Type")?.startsWith("application/json")) {
         const found = await response.json();
         if (response.ok) return found;
-        throw new Error(found.error);
+        throw Object.assign(new Error(found.error), { offline: response.status === 409 ? ANOTHER : "" });
       }
       const text = await response.text();
       // Whom the guard turns away has the key of an earlier server: no answer is lost by that.
       throw Object.assign(new Error(text), { offline: response.status === 403 ? ANEW : response.status >= 500 ? SILENT : "" });
     },
     stream(tell) {
-      const source = new EventSource("api/stream");
+      const source = new EventSource(`api/stream?campaign=${campaign}`);
       source.onmessage = (event) => tell(JSON.parse(event.data));
       // Whom a server that was started anew has refused is let in later, perhaps; the browser itself asks no more.
       source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(() => this.stream(tell), AGAIN.at(-1)); };
     },
     // Answers wait in the browser one by one, so that no tab writes over those of another. Each belongs to a campaign, as
     // another one may be served at the same address, and is sent as its person's, whichever tab sends it.
-    kept(campaign) {
+    kept(served) {
+      campaign = served;
       box = `answer ${campaign} `;
       return Object.keys(localStorage).filter((at) => at.startsWith(box)).sort().map((at) => JSON.parse(localStorage.getItem(at)));
     },
