@@ -18,7 +18,7 @@ from bayes_assess.designs import Importance, Passive, Poisson, Stratified
 from bayes_assess.estimators.horvitz_thompson import beta_interval
 from bayes_assess.measures import Measure
 from bayes_assess.studies.multilabel_campaigns import MultilabelCampaigns
-from bayes_assess.studies.simulated import Plan
+from bayes_assess.studies.simulated import StudiedDesign
 
 SHARES = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75)  # of the pool that is labelled
 FEWER_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
@@ -94,7 +94,7 @@ def _simulated(pool: Any, method: str, measure: str, looks: np.ndarray, repeats:
         setting = ba.Metric(measure).for_pool(items).setting(items, 0, design.strata_of(items), None, None)
         codes = items.label_space.complete_codes(pool.labels.astype(int), items.n_items)
         asked: Any = ba.Metric(list(pool.measures)).for_pool(items)
-        plan = Plan(design, setting, np.zeros(0, np.int64))
+        plan = StudiedDesign(design, setting, np.zeros(0, np.int64))
         campaigns = MultilabelCampaigns(plan, items, codes, asked, looks, batch, 0, LEVEL)
         record = campaigns.run(repeats, lambda _: None).record
         return record.value, record.variance, record.interval(campaigns.spec.ranges, LEVEL)[..., at, :]

@@ -78,7 +78,7 @@ COUNTS = ["m", "n_outcomes"]  # fields of rewards that are no arrays
 
 @partial(register_dataclass, data_fields=[], meta_fields=[*COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
-class VarianceReduction(Reward):
+class AccuracyVarianceReduction(Reward):
     """Estimate every cell's accuracy: the weighted reduction of its posterior variance.
 
     Parameters
@@ -92,7 +92,7 @@ class VarianceReduction(Reward):
     >>> import jax.numpy as jnp
     >>> from bayes_assess import BetaBernoulli
     >>> belief = BetaBernoulli.from_prior(n_groups=2).update([1, 90], [2, 180])
-    >>> value = VarianceReduction()(jnp.full(2, 0.5), belief, jnp.full(2, 0.5))
+    >>> value = AccuracyVarianceReduction()(jnp.full(2, 0.5), belief, jnp.full(2, 0.5))
     >>> bool(value[0] > value[1])  # the group with fewer labels has more to give
     True
     """
@@ -126,7 +126,7 @@ class VarianceReduction(Reward):
 
 @partial(register_dataclass, data_fields=["scale"], meta_fields=[*COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
-class ScaledVarianceReduction(VarianceReduction):
+class ScaledVarianceReduction(AccuracyVarianceReduction):
     """Estimate a sum over cells of scale |accuracy - constant|: what a label takes from a bound of its variance.
 
     A modulus has at most the variance of what is in it, so that sum_k scale_k^2 Var(theta_k) is such a bound.
@@ -146,7 +146,7 @@ class ScaledVarianceReduction(VarianceReduction):
 
 @partial(register_dataclass, data_fields=[], meta_fields=[*COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
-class RecallVarianceReduction(VarianceReduction):
+class RecallVarianceReduction(AccuracyVarianceReduction):
     """Estimate every group's recall, a `TruePositiveRate`: the reduction of its variance, if the item is positive.
 
     With p_g the share of the items and pi_g that of the positive ones among them, the reduction is p_g pi_g^2 that of

@@ -29,7 +29,7 @@ ONE_LABEL = (
 RESERVED = ("id", "label", "in_force", "annotator", MAJORITY, UNNAMED)  # columns of sheets, and rules
 
 
-class Told(NamedTuple):
+class ToldLabels(NamedTuple):
     """Labels with those who told them; arrays (n,) of items, codes and names."""
 
     items: Int[np.ndarray, " n"]
@@ -57,8 +57,8 @@ class AnnotatorBook:
     Examples
     --------
     >>> book = AnnotatorBook()
-    >>> book.record(Told(np.array([4, 7]), np.array([0, 1]), np.array(["A1", "A1"])))
-    >>> book.record(Told(np.array([7]), np.array([0]), np.array(["A2"])))
+    >>> book.record(ToldLabels(np.array([4, 7]), np.array([0, 1]), np.array(["A1", "A1"])))
+    >>> book.record(ToldLabels(np.array([7]), np.array([0]), np.array(["A2"])))
     >>> book.differing.tolist(), book.of_item(7)
     ([7], {'A1': 1, 'A2': 0})
     """
@@ -113,7 +113,7 @@ class AnnotatorBook:
         rows = [[told.get(item, -1) for item in items.tolist()] for told in self.labels.values()]
         return np.array(rows, np.int64).reshape(len(rows), len(items))
 
-    def record(self, told: Told) -> None:
+    def record(self, told: ToldLabels) -> None:
         """Write labels down."""
         for item, code, name in zip(told.items.tolist(), told.codes.tolist(), told.annotators.tolist(), strict=True):
             self.labels.setdefault(name, {})[item] = code
@@ -134,13 +134,13 @@ class AnnotatorBook:
         self.settled |= set(items.tolist())
 
     def divide(
-        self, told: Told, in_force: Int[np.ndarray, " M"], ids: np.ndarray, space: LabelSpace
-    ) -> tuple[Told, Told]:
+        self, told: ToldLabels, in_force: Int[np.ndarray, " M"], ids: np.ndarray, space: LabelSpace
+    ) -> tuple[ToldLabels, ToldLabels]:
         """Tell first labels of items from further ones; labels that were told before are left out.
 
         Parameters
         ----------
-        told : Told
+        told : ToldLabels
         in_force : (M,) integers
             Codes of the labels that count; negative where there is none.
         ids : (n,)
@@ -170,7 +170,7 @@ class AnnotatorBook:
                     "item out, or correct its label."
                 )
         chosen = (np.array(places, np.intp) for places in (first, further))
-        one, other = (Told(*(column[places] for column in told)) for places in chosen)
+        one, other = (ToldLabels(*(column[places] for column in told)) for places in chosen)
         return one, other
 
     def most_say(self, item: int) -> int | None:
@@ -185,8 +185,8 @@ class AnnotatorBook:
         Examples
         --------
         >>> book = AnnotatorBook()
-        >>> book.record(Told(np.array([7]), np.array([0]), np.array(["anna"])))
-        >>> book.record(Told(np.array([7]), np.array([1]), np.array(["ben"])))
+        >>> book.record(ToldLabels(np.array([7]), np.array([0]), np.array(["anna"])))
+        >>> book.record(ToldLabels(np.array([7]), np.array([1]), np.array(["ben"])))
         >>> book.why_undecided()[:73]
         '1 item has no majority: two annotators who differ are one against one. Le'
         """
@@ -243,10 +243,10 @@ class AnnotatorBook:
         Examples
         --------
         >>> book = AnnotatorBook()
-        >>> book.record(Told(np.array([4, 7]), np.array([0, 1]), np.array(["A1", "A1"])))
+        >>> book.record(ToldLabels(np.array([4, 7]), np.array([0, 1]), np.array(["A1", "A1"])))
         >>> book.by_whom()
         ' by A1'
-        >>> book.record(Told(np.array([7]), np.array([0]), np.array(["A2"])))
+        >>> book.record(ToldLabels(np.array([7]), np.array([0]), np.array(["A2"])))
         >>> book.by_whom()
         ' by A1 (2) and A2 (1), who agree on none of 1 item that several labelled'
         """

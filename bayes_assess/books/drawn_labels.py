@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.books.annotators import UNNAMED, Told
+from bayes_assess.books.annotators import UNNAMED, ToldLabels
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.cells import Cells
 
@@ -194,7 +194,7 @@ class AnswersBy:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
 
-    def record(self, told: Told) -> None:
+    def record(self, told: ToldLabels) -> None:
         """Count these labels by annotator."""
         self.counts.update(told.annotators.tolist())
 
@@ -228,7 +228,7 @@ class AnswersBy:
         Examples
         --------
         >>> book = AnswersBy()
-        >>> book.record(Told(np.array([4, 4, 7]), np.array([0, 1, 1]), np.array(["A1", "A2", "A1"])))
+        >>> book.record(ToldLabels(np.array([4, 4, 7]), np.array([0, 1, 1]), np.array(["A1", "A2", "A1"])))
         >>> book.by_whom()
         ' by A1 (2) and A2 (1)'
         """

@@ -54,7 +54,7 @@ class Look(NamedTuple):
     bets : Betting of arrays (J, ...), optional
         On random items.
     cautious : (n, 2) booleans
-        See `Posterior`.
+        See `MeasurePosterior`.
     exact : boolean
         Whether every item is labelled that can matter.
     """
@@ -70,7 +70,7 @@ class Look(NamedTuple):
     exact: Bool[Array, ""]
 
 
-class Posterior(NamedTuple):
+class MeasurePosterior(NamedTuple):
     """What a session knows of its measures; on the host.
 
     Attributes

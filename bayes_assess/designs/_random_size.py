@@ -19,11 +19,11 @@ from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.designs._rounds import Rounds
+from bayes_assess.designs._rounds import RoundSums
 from bayes_assess.designs._weighted import LabelPrior, WeightedDesign, WeightedState, check_interval
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.ratio_interval import RatioSample, ratios_of
-from bayes_assess.estimators.weighted import Draws, Estimate, Steps
+from bayes_assess.estimators.weighted import Estimate, Steps, WeightedDraws
 from bayes_assess.pool.cells import Cells
 
 
@@ -62,7 +62,7 @@ class RandomSize(WeightedDesign):
     @x64
     def init(
         self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
-    ) -> WeightedState[Rounds]:
+    ) -> WeightedState[RoundSums]:
         """Start a campaign; see `WeightedDesign.init`."""
         if self.random_size and reward.asked_only:
             raise DesignError("Batches of random size are of labels that are classes; leave out size='random'.")
@@ -75,7 +75,7 @@ class RandomSize(WeightedDesign):
             ratios_of(reward)  # which refuses other measures
         return super().init(cells, prior, reward, playable)
 
-    def keys_of_batch(self, key: PRNGKey, first: Array | int, rounds: Rounds) -> tuple[PRNGKey, PRNGKey]:
+    def keys_of_batch(self, key: PRNGKey, first: Array | int, rounds: RoundSums) -> tuple[PRNGKey, PRNGKey]:
         """Return the keys by which a batch is drawn, and by which it is ordered.
 
         An empty batch leaves the number of queries as it was: what was expected so far tells asks apart.
@@ -85,7 +85,7 @@ class RandomSize(WeightedDesign):
             start = engine.random.fold_in(start, (rounds.weight + rounds.planned).astype(xp.int64))
         return start, order
 
-    def settle(self, state: WeightedState[Rounds], steps: Steps, last: bool = True) -> WeightedState[Rounds]:
+    def settle(self, state: WeightedState[RoundSums], steps: Steps, last: bool = True) -> WeightedState[RoundSums]:
         """Count labels of the open round, and close it when all have come."""
         if not self.in_rounds:
             return super().settle(state, steps, last)
@@ -106,14 +106,14 @@ class RandomSize(WeightedDesign):
         """Whether labels are weighed round by round."""
         return self.random_size
 
-    def _closed(self, rounds: Rounds) -> Rounds:
+    def _closed(self, rounds: RoundSums) -> RoundSums:
         """Close the open round."""
         return self._with_open(rounds, True)
 
-    def _with_open(self, rounds: Rounds, closes: Bool[Array, ""] | bool) -> Rounds:
+    def _with_open(self, rounds: RoundSums, closes: Bool[Array, ""] | bool) -> RoundSums:
         return rounds.with_open_of_random_size(closes) if self.random_size else rounds.with_open()
 
-    def _draws(self, state: WeightedState[Rounds], rounds: Rounds) -> Draws:
+    def _draws(self, state: WeightedState[RoundSums], rounds: RoundSums) -> WeightedDraws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
         # Means are ratios of sums: weights are scaled to the number of items that can matter.
         n, matter = rounds.drawn.sum(), state.matters[:, None]
@@ -122,12 +122,16 @@ class RandomSize(WeightedDesign):
         return self.as_draws(state, rounds, rounds.totals * unit, rounds.variances * unit**2)
 
     def as_draws(
-        self, state: WeightedState[Rounds], rounds: Rounds, weights: Float[Array, "K C"], squares: Float[Array, "K C"]
-    ) -> Draws:
+        self,
+        state: WeightedState[RoundSums],
+        rounds: RoundSums,
+        weights: Float[Array, "K C"],
+        squares: Float[Array, "K C"],
+    ) -> WeightedDraws:
         """Return weighted draws, as many as labels were drawn, with these sums of weights and their squares."""
         n = rounds.drawn.sum()
         included = (rounds.included / xp.maximum(n, 1))[:, None]
-        return Draws(
+        return WeightedDraws(
             n=n,
             weights=weights,
             squares=squares,
@@ -137,13 +141,13 @@ class RandomSize(WeightedDesign):
             new=state.draws.new,
         )
 
-    def weighed(self, state: WeightedState[Rounds]) -> tuple[Draws, Float[Array, "1 D"]]:
+    def weighed(self, state: WeightedState[RoundSums]) -> tuple[WeightedDraws, Float[Array, "1 D"]]:
         """Return the draws; nothing is taken from the second moments of what is a sum over independent items."""
         if not self.random_size:
             return super().weighed(state)
         return state.draws, 0 * state.measure.risk(state.draws.squares)[None]
 
-    def answer(self, state: WeightedState[Rounds]) -> Estimate:
+    def answer(self, state: WeightedState[RoundSums]) -> Estimate:
         """Estimate the measure, and how well it is known."""
         found = super().answer(state)
         if not self.random_size:
@@ -158,7 +162,7 @@ class RandomSize(WeightedDesign):
         spread = xp.diag(_of_means(state))
         return found._replace(variance=xp.maximum(found.variance + spread, 0), by_ratio=by_ratio, sample=sample)
 
-    def covariance(self, state: WeightedState[Rounds]) -> Float[Array, "k k"]:
+    def covariance(self, state: WeightedState[RoundSums]) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""
         return super().covariance(state) + (_of_means(state) if self.random_size else 0.0)
 
@@ -174,7 +178,7 @@ class RandomSize(WeightedDesign):
                 raise
             return answer._replace(sample=None)
 
-    def check_believing(self, state: WeightedState[Rounds]) -> None:
+    def check_believing(self, state: WeightedState[RoundSums]) -> None:
         """Raise DesignError if some labels of the open round have come, and others not.
 
         What is drawn in a round must depend on no label of it, else its inclusion probabilities would not be those of
@@ -187,13 +191,13 @@ class RandomSize(WeightedDesign):
                 "others may not add to it; tell or release what is out first, or ask without a posterior."
             )
 
-    def own_again(self, own: WeightedState[Rounds], chosen: WeightedState[Rounds]) -> WeightedState[Rounds]:
+    def own_again(self, own: WeightedState[RoundSums], chosen: WeightedState[RoundSums]) -> WeightedState[RoundSums]:
         """Return the state after items were chosen by another posterior, with the design's own model or proposal."""
         if not self.in_rounds:
             return super().own_again(own, chosen)
         return replace(chosen, memory=chosen.memory._replace(model=own.memory.model))
 
-    def journal_entry(self, state: WeightedState[Rounds]) -> Mapping[str, Array]:
+    def journal_entry(self, state: WeightedState[RoundSums]) -> Mapping[str, Array]:
         """Return the open round."""
         entry = super().journal_entry(state)
         if not self.in_rounds:
@@ -205,7 +209,7 @@ class RandomSize(WeightedDesign):
     def _of_open_round(self) -> tuple[str, ...]:
         return ("frame", "inclusion", "asked") + (("planned",) if self.random_size else ())
 
-    def restore(self, state: WeightedState[Rounds], entry: Mapping[str, np.ndarray]) -> WeightedState[Rounds]:
+    def restore(self, state: WeightedState[RoundSums], entry: Mapping[str, np.ndarray]) -> WeightedState[RoundSums]:
         """Put back the open round."""
         state = super().restore(state, entry)
         if not self.in_rounds:
@@ -217,7 +221,7 @@ class RandomSize(WeightedDesign):
         return replace(state, memory=state.memory._replace(**kept))
 
 
-def _of_means(state: WeightedState[Rounds]) -> Float[Array, "k k"]:
+def _of_means(state: WeightedState[RoundSums]) -> Float[Array, "k k"]:
     """Return what squared losses l have too much, as losses count less their mean R: sum s (l - R) (l - R)'.
 
     Nothing where a measure does not change with the scale of R, as of a ratio. Tables of curves, which are all of that

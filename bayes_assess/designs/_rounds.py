@@ -11,7 +11,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 ModelT = TypeVar("ModelT")  # of what is believed of labels
 
 
-class Rounds(NamedTuple, Generic[ModelT]):
+class RoundSums(NamedTuple, Generic[ModelT]):
     """Rounds of a campaign: sums over those that are complete, and the open one.
 
     Attributes
@@ -79,7 +79,7 @@ class Rounds(NamedTuple, Generic[ModelT]):
     @classmethod
     def before_labels(
         cls, shape: tuple[int, ...], model: ModelT, random_size: bool = False, replacement: bool = False
-    ) -> Rounds[ModelT]:
+    ) -> RoundSums[ModelT]:
         """Return the rounds of a campaign without labels on (K, C) cells and outcomes."""
         nothing, none, zero = xp.zeros(shape), xp.zeros(shape[0]), xp.zeros(())
         return cls(
@@ -112,7 +112,7 @@ class Rounds(NamedTuple, Generic[ModelT]):
         asked: Scalar,
         planned: Scalar = 0.0,
         repeats: Mapping[str, Array] | None = None,
-    ) -> Rounds[ModelT]:
+    ) -> RoundSums[ModelT]:
         """Return the rounds after items were handed out in the open one, or in one that begins.
 
         Parameters
@@ -139,7 +139,7 @@ class Rounds(NamedTuple, Generic[ModelT]):
             repeats=self.repeats if repeats is None else repeats,
         )
 
-    def with_open(self) -> Rounds[ModelT]:
+    def with_open(self) -> RoundSums[ModelT]:
         """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
         n, size = self.now.sum(), self.frame.sum()
         b = xp.clip(self.inclusion * n / xp.maximum(self.asked, 1), 0.0, 1.0)
@@ -167,7 +167,7 @@ class Rounds(NamedTuple, Generic[ModelT]):
             now=xp.zeros_like(self.now),
         )
 
-    def with_open_of_random_size(self, closes: Bool[Array, ""] | bool) -> Rounds[ModelT]:
+    def with_open_of_random_size(self, closes: Bool[Array, ""] | bool) -> RoundSums[ModelT]:
         """Return the sums with the open round as published: weighed by its planned size, whatever its realised one.
 
         Sums are those of Horvitz and Thompson, without bias, as the weights depend on no label and no chance ([SEME]
@@ -218,7 +218,7 @@ class Rounds(NamedTuple, Generic[ModelT]):
         return self.other_squares / xp.maximum(self.weight, 1e-300) ** 2
 
     def as_sums(self, counts: Int[Array, "K C"]) -> dict[str, Float[Array, "K C"]]:
-        """Return counts, totals, squares and log inclusion probabilities, as `ratio_interval.Drawn` has them."""
+        """Return counts, totals, squares and log inclusion probabilities, as `ratio_interval.DrawnItems` has them."""
         b = xp.where(self.drawn.sum(-1) > 0, self.included, 1.0)
         log_inclusion = self.drawn * xp.log(xp.maximum(b, 1e-300))[:, None]
         of_all = self.totals, self.variances, log_inclusion

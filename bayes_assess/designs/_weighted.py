@@ -25,10 +25,10 @@ from bayes_assess.designs._base import Design, MemoryT, WeighedLabels, check_dra
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import (
-    Draws,
     Estimate,
     Steps,
     Sums,
+    WeightedDraws,
     add_steps,
     weighted_covariance,
     weighted_estimate,
@@ -62,7 +62,7 @@ class WeightedState(Generic[MemoryT]):
     remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out nor set aside
     covered: Bool[Array, " K"]  # whether every step so far could draw unlabelled items of the cell
     settled: Sums  # over the steps before the first whose label is missing
-    draws: Draws  # of all steps whose labels are known
+    draws: WeightedDraws  # of all steps whose labels are known
     memory: MemoryT  # what the design alone carries
     eager: bool = False  # whether steps run on NumPy
 
@@ -146,7 +146,7 @@ class WeightedDesign(Design[WeightedState]):
         shape = (cells.n_cells, reward.n_outcomes)
         measure = engine.tree_map(xp.asarray, reward)
         all_covered = xp.ones(shape[0], bool)
-        nothing = Draws(
+        nothing = WeightedDraws(
             n=xp.zeros(()),
             n_new=xp.zeros(()),
             weights=xp.zeros(shape),
@@ -204,7 +204,7 @@ class WeightedDesign(Design[WeightedState]):
         return None
 
     @abstractmethod
-    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "H D"]]:
+    def weighed(self, state: WeightedState) -> tuple[WeightedDraws, Float[Array, "H D"]]:
         """Return the draws with all labels weighed, and what their `squares` are centred by, (H, D)."""
 
     def weighed_labels(self, state: WeightedState) -> WeighedLabels:
@@ -276,7 +276,7 @@ class WeightedDesign(Design[WeightedState]):
         """Put back which cells every step so far could draw from."""
         return replace(state, covered=np.asarray(entry["covered"], bool))
 
-    def record(self, state: WeightedState) -> Estimate | tuple[Array, Draws]:
+    def record(self, state: WeightedState) -> Estimate | tuple[Array, WeightedDraws]:
         """Return the estimate of a simulated campaign; labels and draws where losses are known elsewhere."""
         if not state.measure.has_losses:
             return state.counts, state.draws

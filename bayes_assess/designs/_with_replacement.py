@@ -28,7 +28,7 @@ from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.designs._weighted import LabelPrior, WeightedDesign, WeightedState, covering, draw_cell
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.weighted import Draws, Steps
+from bayes_assess.estimators.weighted import Steps, WeightedDraws
 from bayes_assess.pool.cells import Cells
 
 
@@ -102,7 +102,7 @@ class WithReplacement(WeightedDesign):
         state = super().settle(state, steps, last)
         return self._refreshed(replace(state, memory=self.update_memory_from_draws(state)))
 
-    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
+    def weighed(self, state: WeightedState) -> tuple[WeightedDraws, Float[Array, "1 D"]]:
         """Return the draws, to which every step has added its weight p / q, centred by the mean of all new items."""
         draws = state.draws
         return draws, state.measure.risk(draws.new / xp.sqrt(xp.maximum(draws.n_new, 1)))[None]

@@ -17,7 +17,7 @@ from bayes_assess.acquisition.repeated_draws import draw_repeatedly, log_missed,
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.designs._random_size import RandomSize
-from bayes_assess.designs._rounds import Rounds
+from bayes_assess.designs._rounds import RoundSums
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import LabelPrior, WeightedState, covering
 from bayes_assess.designs._with_replacement import WithReplacement
@@ -120,7 +120,7 @@ class Importance(RandomSize, Stratifying, WithReplacement):
         state = super().init(cells, prior, reward, playable)
         if not self.random_size:
             return state
-        rounds = Rounds.before_labels(state.counts.shape, state.draws.proposal[:, -1], True, replacement=True)
+        rounds = RoundSums.before_labels(state.counts.shape, state.draws.proposal[:, -1], True, replacement=True)
         return replace(state, memory=rounds)
 
     def init_memory(self, state: WeightedState) -> Float[Array, "K C+1"]:

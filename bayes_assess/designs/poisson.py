@@ -30,19 +30,19 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelModel, ScoreLabels
 from bayes_assess.designs._random_size import RandomSize
-from bayes_assess.designs._rounds import Rounds
+from bayes_assess.designs._rounds import RoundSums
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import LabelPrior, WeightedState, covering
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.weighted import Draws
+from bayes_assess.estimators.weighted import WeightedDraws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
 
-_State: TypeAlias = WeightedState[Rounds[LabelModel]]
+_State: TypeAlias = WeightedState[RoundSums[LabelModel]]
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Poisson(RandomSize, Stratifying):
         if self.labels == "curve":
             about: Any = cells  # of an event
             model = CurveLabels.before_labels(about.events, n_classes)
-        return replace(state, memory=Rounds.before_labels(state.counts.shape, model, self.random_size))
+        return replace(state, memory=RoundSums.before_labels(state.counts.shape, model, self.random_size))
 
     @x64
     def believing(self, state: _State, labels: LabelDraws) -> _State:
@@ -250,12 +250,12 @@ class Poisson(RandomSize, Stratifying):
         """Whether labels are weighed round by round: always."""
         return True
 
-    def _closed(self, rounds: Rounds) -> Rounds:
+    def _closed(self, rounds: RoundSums) -> RoundSums:
         """Close the open round, and learn its labels."""
         rounds = super()._closed(rounds)
         return rounds._replace(model=rounds.model.learned(rounds.drawn))
 
-    def _draws(self, state: _State, rounds: Rounds) -> Draws:
+    def _draws(self, state: _State, rounds: RoundSums) -> WeightedDraws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
         if self.random_size:
             return super()._draws(state, rounds)
@@ -264,7 +264,7 @@ class Poisson(RandomSize, Stratifying):
         totals, spread = rounds.estimate()
         return self.as_draws(state, rounds, totals / share * n / n_items, spread * few * (n / (share * n_items)) ** 2)
 
-    def weighed(self, state: _State) -> tuple[Draws, Float[Array, "1 D"]]:
+    def weighed(self, state: _State) -> tuple[WeightedDraws, Float[Array, "1 D"]]:
         """Return the draws, centred by the mean of what their variance weighs where the size of a round is fixed."""
         if self.random_size:
             return super().weighed(state)

@@ -44,7 +44,7 @@ Ts = TypeVarTuple("Ts")
 _LENGTH = 64  # of the shortest arrays of items in compiled calls
 
 
-class Campaign(NamedTuple, Generic[StateT]):
+class SimulatedCampaign(NamedTuple, Generic[StateT]):
     """A simulated campaign between two labels."""
 
     keys: Key[Array, " 2"]  # of choices, as a session would make them, and of outcomes
@@ -59,18 +59,20 @@ class Campaign(NamedTuple, Generic[StateT]):
 ENDLESS = 2**62  # items that may be asked for where each of them may be again and again
 
 
-def start_campaign(batch: int, keys: Key[Array, " 2"], state: StateT, counts: Int[Array, "K O"]) -> Campaign[StateT]:
+def start_campaign(
+    batch: int, keys: Key[Array, " 2"], state: StateT, counts: Int[Array, "K O"]
+) -> SimulatedCampaign[StateT]:
     """Return a campaign without labels on cells of so many items of every outcome, or of expected numbers of them."""
     nothing = xp.zeros(batch, xp.int64)
     ones = xp.ones(batch)
     steps = Steps(cell=nothing, outcome=nothing - 1, weight=xp.zeros(batch), p_new=ones, standing=ones)
     n_items = xp.asarray(ENDLESS) if state.endless else state.remaining.sum()
-    return Campaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
+    return SimulatedCampaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
 
 
 def one_label(
-    design: Design[StateT], campaign: Campaign[StateT], keep: Callable[..., object] | None = None
-) -> Campaign[StateT]:
+    design: Design[StateT], campaign: SimulatedCampaign[StateT], keep: Callable[..., object] | None = None
+) -> SimulatedCampaign[StateT]:
     """Tell one label, whose item is drawn from its cell; first ask for the next batch where none is left.
 
     `keep`, if there is one, returns what is kept of batches after another one, from what was, and from the states
@@ -94,7 +96,7 @@ def one_label(
     steps = steps._replace(outcome=engine.at(steps.outcome)[place].set(outcome))
     ends = (place == batch - 1) | (t + 1 == n_items)
     state, steps = _if(ends, batch == 1, lambda state, steps: (design.settle(state, steps), steps), state, steps)
-    return Campaign(keys, t + 1, state, left, n_items, steps, kept)
+    return SimulatedCampaign(keys, t + 1, state, left, n_items, steps, kept)
 
 
 class RandomRounds(NamedTuple, Generic[StateT]):
@@ -135,7 +137,7 @@ def _outcome(endless: bool, key: PRNGKey, left: Array, cell: Int[Array, ""]) -> 
     return outcome, engine.at(left)[cell, outcome].add(-1)
 
 
-def looked_at(design: Design[StateT], campaign: Campaign[StateT]) -> StateT:
+def looked_at(design: Design[StateT], campaign: SimulatedCampaign[StateT]) -> StateT:
     """Return the state with the labels of a batch that has come back in part."""
     batch = len(campaign.steps.cell)
     open_ = (campaign.t % batch != 0) & (campaign.t < campaign.n_items)

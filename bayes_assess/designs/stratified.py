@@ -12,7 +12,7 @@ from bayes_assess.designs._base import Draw
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, covering, draw_cell
 from bayes_assess.estimators.stratified import stratified_draws, stratum_sizes
-from bayes_assess.estimators.weighted import Draws
+from bayes_assess.estimators.weighted import WeightedDraws
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,6 @@ class Stratified(Stratifying):
         draw = Draw(weight=xp.ones(()), p_new=xp.ones(()), p_pending=xp.zeros(()))
         return cell, draw, self.reserve(covering(state, state.matters), cell)
 
-    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "B D"]]:
+    def weighed(self, state: WeightedState) -> tuple[WeightedDraws, Float[Array, "B D"]]:
         """Weigh all labels anew by the strata that they collapse, see `stratified_draws`."""
         return stratified_draws(state.measure, state.draws, state.counts)

@@ -18,7 +18,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, check_drawn, many_skipped, reserve
-from bayes_assess.designs._belief_state import BeliefState, Look, OtherLabels, Posterior
+from bayes_assess.designs._belief_state import BeliefState, Look, MeasurePosterior, OtherLabels
 from bayes_assess.designs._gains import at_stake, gains
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
@@ -280,12 +280,14 @@ class VarianceReduction(Design[BeliefState]):
         remaining = np.where(matters, unlabelled - np.asarray(state.pending), 0)
         return replace(state, measure=measure, remaining=remaining, audit=state.audit._replace(f=state.audit.f[:0]))
 
-    def posterior(self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None = None) -> Posterior:
+    def posterior(
+        self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None = None
+    ) -> MeasurePosterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
         with engine.eager(self.is_eager(state)), in_64_bits():
             return self._posterior(engine.fetched(state), seed, level, order)
 
-    def _posterior(self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None) -> Posterior:
+    def _posterior(self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None) -> MeasurePosterior:
         table_size = state.measure.n_attributes * state.measure.n_outcomes
         n = min(_N_RESULT, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
         share, strength, cautious = drawn(state.belief, n)
@@ -295,7 +297,7 @@ class VarianceReduction(Design[BeliefState]):
         rng = generator(seed, "posterior of a measure")
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
         bets, settled = engine.tree_map(lambda part: part[None], audit.bets), np.asarray(state.settled_counts)[None]
-        return Posterior(
+        return MeasurePosterior(
             draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order),
             curves=share,
             strength=strength,

@@ -37,7 +37,7 @@ _PRECISION = 1e-10
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
-class Drawn(NamedTuple):
+class DrawnItems(NamedTuple):
     """Items that were drawn, and those known without, by kinds of items that show the same; arrays (n,).
 
     Attributes
@@ -62,12 +62,12 @@ class Drawn(NamedTuple):
     log_inclusion: Events
 
     @classmethod
-    def of_items(cls, f: Events, g: Events, inclusion: Events) -> Drawn:
+    def of_items(cls, f: Events, g: Events, inclusion: Events) -> DrawnItems:
         """Take n items of one round by their inclusion probabilities, 1 for known items.
 
         Examples
         --------
-        >>> Drawn.of_items(np.ones(1), np.ones(1), np.array([0.5])).square.tolist()
+        >>> DrawnItems.of_items(np.ones(1), np.ones(1), np.array([0.5])).square.tolist()
         [2.0]
         """
         f, g, b = (np.asarray(x, np.float64) for x in (f, g, inclusion))
@@ -75,7 +75,7 @@ class Drawn(NamedTuple):
         return cls(f, g, np.ones(len(b)), 1 / b, (1 - b) / b**2, np.log(b))
 
 
-class Unseen(NamedTuple):
+class UnseenItems(NamedTuple):
     """What items that were not drawn could show, arrays (J,): a row for every kind of item with every label.
 
     Attributes
@@ -124,7 +124,7 @@ class _Sum(NamedTuple):
 
 
 def ratio_interval(
-    drawn: Drawn, unseen: Unseen, level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
+    drawn: DrawnItems, unseen: UnseenItems, level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Float[np.ndarray, " 2"]:
     r"""Compute an interval of sum f / sum g over the pool, which stays honest when few events were drawn.
 
@@ -138,8 +138,8 @@ def ratio_interval(
 
     Parameters
     ----------
-    drawn : Drawn
-    unseen : Unseen
+    drawn : DrawnItems
+    unseen : UnseenItems
         Without rows, or with none that has a value apart from 0, everything that matters is known.
     level : float in (0, 1)
     bounds : (2,)
@@ -152,13 +152,13 @@ def ratio_interval(
 
     Examples
     --------
-    >>> drawn = Drawn.of_items(np.ones(100), np.ones(100), np.full(100, 0.01))
-    >>> unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01), np.full(2, 9_900))
+    >>> drawn = DrawnItems.of_items(np.ones(100), np.ones(100), np.full(100, 0.01))
+    >>> unseen = UnseenItems(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01), np.full(2, 9_900))
     >>> ratio_interval(drawn, unseen).round(3).tolist()  # 100 right of 100, from 10,000
     [0.964, 1.0]
     """
-    rows = Unseen(*(np.asarray(x, np.float64) for x in unseen))
-    rows = Unseen(*(x[(rows.f != 0) | (rows.g != 0)] for x in rows))
+    rows = UnseenItems(*(np.asarray(x, np.float64) for x in unseen))
+    rows = UnseenItems(*(x[(rows.f != 0) | (rows.g != 0)] for x in rows))
     _check("unseen", rows.g, rows.inclusion)
     f, g = drawn.f, drawn.g
     low, high = bounds
@@ -190,7 +190,7 @@ class RatioSample(NamedTuple):
     f, g : (..., k, A, C)
         Of an item of every attribute with every label; None as long as the measure is not at hand, see `ratios_of`.
     known, total, square, log_inclusion : (..., A, C)
-        As of `Drawn`.
+        As of `DrawnItems`.
     attribute : (..., K) integers
         Of the items of every cell.
     inclusion : (..., K)
@@ -233,15 +233,15 @@ class RatioSample(NamedTuple):
             found.append(ratio_bias(total, covariance))
         return np.array(found)
 
-    def _ratio(self, i: int) -> tuple[Drawn, Unseen]:
+    def _ratio(self, i: int) -> tuple[DrawnItems, UnseenItems]:
         f, g = self.f[i], self.g[i]
         columns = (f, g, self.known, self.total, self.square, self.log_inclusion)
-        drawn = Drawn(*(np.ravel(column).astype(np.float64) for column in columns))
+        drawn = DrawnItems(*(np.ravel(column).astype(np.float64) for column in columns))
         open_ = np.flatnonzero(self.unlabelled > 0)
         n_labels = f.shape[1]
         b = np.repeat(np.clip(self.inclusion[open_], _LEAST_INCLUSION, 1.0), n_labels)
         rows = np.ravel(f[self.attribute[open_]]), np.ravel(g[self.attribute[open_]])
-        return drawn, Unseen(*rows, b, np.repeat(self.unlabelled[open_], n_labels).astype(np.float64))
+        return drawn, UnseenItems(*rows, b, np.repeat(self.unlabelled[open_], n_labels).astype(np.float64))
 
 
 def ratios_of(measure: CellMeasure) -> tuple[Float[np.ndarray, "k A C"], Float[np.ndarray, "k A C"]]:
@@ -273,7 +273,7 @@ def _crossing(excess: Callable[[float], float], inside: float, outside: float, e
     return root
 
 
-def _exceedance(z: Events, drawn: Drawn, missed: Events, unseen: Unseen, tail: float) -> float:
+def _exceedance(z: Events, drawn: DrawnItems, missed: Events, unseen: UnseenItems, tail: float) -> float:
     """Compute P(sum z + G'+ >= G-), the confidence that the ratio is at least the candidate."""
     known, missed = float(z @ drawn.known), np.maximum(missed, 0)
     if known + unseen.size @ missed < 0:
@@ -288,7 +288,7 @@ def _exceedance(z: Events, drawn: Drawn, missed: Events, unseen: Unseen, tail: f
     return max(greater, all_drawn * _greater(known + hidden, more, _Sum(0.0, 0.0)))
 
 
-def _missed(z: Float[np.ndarray, " J"], unseen: Unseen, tail: float) -> tuple[float, _Sum]:
+def _missed(z: Float[np.ndarray, " J"], unseen: UnseenItems, tail: float) -> tuple[float, _Sum]:
     """Return what could have been missed: the sum of kinds of few items, and one event of another kind.
 
     Items are all hidden with at least the probability `tail` if their rates -log(1 - b) sum to at most -log(tail). The

@@ -8,7 +8,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.estimators.weighted import Draws
+from bayes_assess.estimators.weighted import WeightedDraws
 
 _LEAST = 2  # labels of a stratum, below which its variance is unknown
 
@@ -108,29 +108,29 @@ def collapsed(labels: Int[Array, " B"], size: Int[Array, " B"]) -> Collapsed:
     )
 
 
-def stratum_sizes(measure: CellMeasure, draws: Draws, counts: Int[Array, "K C"]) -> Float[Array, " B"]:
+def stratum_sizes(measure: CellMeasure, draws: WeightedDraws, counts: Int[Array, "K C"]) -> Float[Array, " B"]:
     """Count the items of every stratum whose labels can matter and that were not told without having been asked for."""
     volunteered = counts.sum(-1) - draws.new.sum(-1)
     return measure.by_block(xp.where(measure.nonzero.any(-1), measure.size - volunteered, 0))
 
 
 def stratified_draws(
-    measure: CellMeasure, draws: Draws, counts: Int[Array, "K C"]
-) -> tuple[Draws, Float[Array, "B D"]]:
+    measure: CellMeasure, draws: WeightedDraws, counts: Int[Array, "K C"]
+) -> tuple[WeightedDraws, Float[Array, "B D"]]:
     """Weigh all labels of a stratified sample by the sizes of the collapsed strata, see `collapsed`.
 
     Parameters
     ----------
     measure : CellMeasure
         Its blocks are the strata.
-    draws : Draws
+    draws : WeightedDraws
         Of items that were asked for, each with the weight 1 in `new`.
     counts : (K, C) integers
         Labelled items, those that nobody asked for included: they are known, but stand for no others.
 
     Returns
     -------
-    draws : Draws
+    draws : WeightedDraws
         With weights and squares.
     centres : (B, D)
         What the squares are centred by, a row for every collapsed stratum.

@@ -75,7 +75,7 @@ class Steps(NamedTuple):
     standing: Float[Array, " L"] | float = 1.0
 
 
-class Draws(NamedTuple):
+class WeightedDraws(NamedTuple):
     """What a weighted design has drawn, enough to estimate any measure on the same cells or coarser ones.
 
     Attributes
@@ -215,17 +215,17 @@ def add_steps(sums: Sums, steps: Steps, n_items: Scalar, stochastic: bool = Fals
     )
 
 
-def estimated_risk(measure: CellMeasure, draws: Draws) -> Float[Array, " D"]:
+def estimated_risk(measure: CellMeasure, draws: WeightedDraws) -> Float[Array, " D"]:
     """Compute Rhat = (1/N) sum w l ([NH] eq. 1)."""
     return measure.risk(draws.weights / xp.maximum(draws.n, 1))
 
 
-def second_moments(draws: Draws) -> Float[Array, "K C"]:
+def second_moments(draws: WeightedDraws) -> Float[Array, "K C"]:
     """Compute the masses m of sum m l l', the second moments of what was drawn, per draw."""
     return draws.squares / xp.maximum(draws.n, 1)
 
 
-def last_second_moments(draws: Draws, n_items: Scalar) -> Float[Array, "K C"]:
+def last_second_moments(draws: WeightedDraws, n_items: Scalar) -> Float[Array, "K C"]:
     """Compute the masses m of sum m l l' = (1/N) sum_j p^2 / (q_N q_{j-1}) l l' ([NH] sec. 3.3.2).
 
     Less Rhat Rhat' it estimates the variance under the last proposal q_N alone: less than that of the estimate, unless
@@ -238,7 +238,7 @@ def last_second_moments(draws: Draws, n_items: Scalar) -> Float[Array, "K C"]:
 
 def weighted_value(
     measure: CellMeasure,
-    draws: Draws,
+    draws: WeightedDraws,
     counts: Int[Array, "K C"],
     believed: Float[Array, "K C"],
     complete: Bool[Array, ""] | bool,
@@ -267,7 +267,7 @@ def weighted_value(
 
 def weighted_estimate(
     measure: CellMeasure,
-    draws: Draws,
+    draws: WeightedDraws,
     counts: Int[Array, "K C"],
     believed: Float[Array, "K C"],
     complete: Bool[Array, ""] | bool,
@@ -278,7 +278,7 @@ def weighted_estimate(
     Parameters
     ----------
     measure : CellMeasure
-    draws : Draws
+    draws : WeightedDraws
     counts : (K, C) integers
         LabelledByAttribute items, each once.
     believed : (K, C)
@@ -329,7 +329,7 @@ def within_possible(estimate: Estimate, measure: CellMeasure) -> Estimate:
 
 def weighted_covariance(
     measure: CellMeasure,
-    draws: Draws,
+    draws: WeightedDraws,
     counts: Int[Array, "K C"],
     complete: Bool[Array, ""] | bool,
     centres: Float[Array, "H D"] | None = None,

@@ -22,7 +22,7 @@ from bayes_assess.measures._multilabel import multilabel_measure as multilabel_m
 from bayes_assess.measures._pool_losses import combine as combine
 from bayes_assess.measures._pool_losses import curve_scores as curve_scores
 from bayes_assess.measures._pool_losses import table_for as table_for
-from bayes_assess.measures._pr_curve import PRCurve as PRCurve
+from bayes_assess.measures._pr_curve import PRCurveMeasure as PRCurveMeasure
 from bayes_assess.measures._pr_curve import PRCurveTable as PRCurveTable
 from bayes_assess.measures._pr_curve import pr_curve as pr_curve
 from bayes_assess.measures._ranking import Levels as Levels

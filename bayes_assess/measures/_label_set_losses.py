@@ -45,7 +45,7 @@ class LossFamily(Protocol):
         """Compute E (gradient . l(f, y))^2."""
         ...
 
-    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> Unseen:
+    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return what an item could show that was not drawn, for better and for worse.
 
         Parameters
@@ -58,7 +58,7 @@ class LossFamily(Protocol):
         ...
 
 
-class Unseen(NamedTuple):
+class UnseenLosses(NamedTuple):
     """What an item that was not drawn could show, in B blocks of J kinds of items that exclude each other.
 
     Attributes
@@ -107,11 +107,11 @@ class Totals(_Linear):
     def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " 3"]) -> Matrix:
         return gradient[0] * predicted + gradient[2]
 
-    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> Unseen:
+    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return items all right, and all wrong: as many other classes apply as are predicted, one at least."""
         size, none = predicted.sum(1), np.zeros(len(predicted))
         right, wrong = np.stack([size, size, size], axis=1), np.stack([none, size, np.maximum(size, 1)], axis=1)
-        return Unseen(np.concatenate([right, wrong])[None], np.tile(weight, 2)[None])
+        return UnseenLosses(np.concatenate([right, wrong])[None], np.tile(weight, 2)[None])
 
 
 @dataclass(frozen=True)
@@ -128,14 +128,14 @@ class PerClass(_Linear):
         hits, _, labels = np.split(gradient, 3)
         return hits * predicted + labels
 
-    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> Unseen:
+    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return a hit, a false prediction and a missed label of every class, a block per class."""
         n_classes = predicted.shape[1]
         can_hit = np.where(predicted > 0, weight[:, None], 0.0).max(0, initial=0)
         can_miss = np.where(predicted < 1, weight[:, None], 0.0).max(0, initial=0)
         kinds = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
         losses = np.einsum("jt,bc->bjtc", kinds, np.eye(n_classes)).reshape(n_classes, 3, -1)
-        return Unseen(losses, np.stack([can_hit, can_hit, can_miss], axis=1))
+        return UnseenLosses(losses, np.stack([can_hit, can_hit, can_miss], axis=1))
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,11 @@ class WrongShare(_Linear):
     def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " 1"]) -> Matrix:
         return gradient * (1 - 2 * predicted) / predicted.shape[1]
 
-    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> Unseen:
+    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return items all right, and all wrong as those of `Totals`."""
         size = predicted.sum(1)
         wrong = np.minimum((size + np.maximum(size, 1)) / predicted.shape[1], 1)
-        return Unseen(np.concatenate([np.zeros_like(wrong), wrong])[None, :, None], np.tile(weight, 2)[None])
+        return UnseenLosses(np.concatenate([np.zeros_like(wrong), wrong])[None, :, None], np.tile(weight, 2)[None])
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class AnyWrong:
     def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"]) -> Vector:
         return gradient[0] ** 2 * self.expected(predicted, probabilities)[:, 0]
 
-    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> Unseen:
+    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return an item that is right, and one that is not."""
         return _either(weight.max(initial=0))
 
@@ -206,7 +206,7 @@ class ItemRatio:
     def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"]) -> Vector:
         return gradient[0] ** 2 * self._moment(predicted, probabilities, 2)
 
-    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> Unseen:
+    def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return an item all wrong, and one all right where some class is predicted."""
         return _either(weight.max(initial=0), weight[predicted.any(1)].max(initial=0))
 
@@ -227,8 +227,8 @@ class ItemRatio:
         return moment
 
 
-def _either(worst: float, best: float | None = None) -> Unseen:
-    return Unseen(np.array([[[0.0], [1.0]]]), np.array([[worst, worst if best is None else best]]))
+def _either(worst: float, best: float | None = None) -> UnseenLosses:
+    return UnseenLosses(np.array([[[0.0], [1.0]]]), np.array([[worst, worst if best is None else best]]))
 
 
 def divide(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:

@@ -102,7 +102,7 @@ class Measure:
     made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None
     build: Callable[[int], Measure] | None = None
     ranking: Callable[..., Array] | None = None
-    is_curve: ClassVar[bool] = False  # True of a `PRCurve`
+    is_curve: ClassVar[bool] = False  # True of a `PRCurveMeasure`
     _made_by_calling: ClassVar[Any] = None  # maker, arguments and options of a measure that `made_once` keeps
 
     def __post_init__(self) -> None:

@@ -20,20 +20,20 @@ from bayes_assess.measures._item_attributes import OWN, Attributes, describe, it
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import LARGEST_DENSE, compress, join, losses_of
 from bayes_assess.measures._measure import Measure, Risk, output_names, sizes
-from bayes_assess.measures._pr_curve import PRCurve, PRCurveTable, curve_table
+from bayes_assess.measures._pr_curve import PRCurveMeasure, PRCurveTable, curve_table
 from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
 from bayes_assess.measures._ratios import slopes_of_ratio
 from bayes_assess.measures._registry import measure
 from bayes_assess.measures._stacked import Part
 from bayes_assess.pool.pool import Pool
 
-MeasureLike = str | Measure | PRCurve
+MeasureLike = str | Measure | PRCurveMeasure
 Measures = MeasureLike | Iterable[MeasureLike]
 
 _ONE_BY_ONE = 10_000  # losses, up to which calling the function beats compiling it
 
 
-def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurve]:
+def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurveMeasure]:
     """Return the measures, given by name, as `Measure` or in lists, as one flat tuple: G is the stack of all.
 
     Raises
@@ -82,7 +82,7 @@ def table_for(
 
     Parameters
     ----------
-    measures : str, Measure, PRCurve, or a list
+    measures : str, Measure, PRCurveMeasure, or a list
         What is measured; a list is measured at once.
     pool : Pool
     positive : class name, optional
@@ -203,10 +203,10 @@ def _check_single(pool: Pool) -> None:
         raise QuestionError("A table of losses is of items with one label each; use multilabel_measure on this pool.")
 
 
-def _each(given: object) -> list[Measure | PRCurve]:
+def _each(given: object) -> list[Measure | PRCurveMeasure]:
     if isinstance(given, str):
         return [measure(given)]
-    if isinstance(given, Measure | PRCurve):
+    if isinstance(given, Measure | PRCurveMeasure):
         return [given]
     if isinstance(given, list | tuple):
         return [one for item in given for one in _each(item)]

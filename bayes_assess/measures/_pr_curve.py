@@ -31,7 +31,7 @@ FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
 
 
 @dataclass(frozen=True)
-class PRCurve:
+class PRCurveMeasure:
     """The precision-recall curve at thresholds on P(positive); made by `pr_curve`."""
 
     thresholds: tuple[float, ...] | None
@@ -47,7 +47,7 @@ class PRCurve:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
 
-def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRCurve:
+def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRCurveMeasure:
     """Ask for precision and recall of the rule "positive if P(positive) >= t" at many thresholds t.
 
     Parameters
@@ -60,7 +60,7 @@ def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRC
 
     Returns
     -------
-    PRCurve
+    PRCurveMeasure
         To pass to `table_for` or `value_of`, alone.
 
     Raises
@@ -77,7 +77,7 @@ def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRC
     if thresholds is None:
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
             raise QuestionError(f"A curve has 2 thresholds or more; found n = {show(n)}.")
-        return PRCurve(None, int(n))
+        return PRCurveMeasure(None, int(n))
     try:
         values = np.asarray(thresholds, np.float64)
     except (TypeError, ValueError):
@@ -94,7 +94,7 @@ def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRC
             f"Thresholds increase; threshold {at + 1} is {values[at + 1]:g} after {values[at]:g}: sort them and leave "
             "out what is double, as np.unique does."
         )
-    return PRCurve(tuple(values.tolist()), len(values))
+    return PRCurveMeasure(tuple(values.tolist()), len(values))
 
 
 @partial(register_dataclass, data_fields=["thresholds"], meta_fields=["n_classes", "positive"])
@@ -160,7 +160,7 @@ class PRCurveTable:
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Every output lies in [0, 1]."""
-        return (PRCurve.range,) * self.n_outputs
+        return (PRCurveMeasure.range,) * self.n_outputs
 
     @property
     @any_engine
@@ -298,7 +298,7 @@ class PRCurveTable:
 
 
 def curve_table(
-    curve: PRCurve, scores: Float[np.ndarray, " M"], n_classes: int, positive: int
+    curve: PRCurveMeasure, scores: Float[np.ndarray, " M"], n_classes: int, positive: int
 ) -> tuple[Int[np.ndarray, " M"], PRCurveTable]:
     """Return the rank of every item among the thresholds, and the table."""
     thresholds = _usual(scores, curve.n) if curve.thresholds is None else np.asarray(curve.thresholds)

@@ -35,7 +35,7 @@ _CHAINS, _BURN_IN = 64, 30
 _FEW, _FEWEST, _SWEEPS = 512, 8, 16  # draws below which chains are fewer, but not below 8, with so many sweeps of each
 
 
-class Draws(NamedTuple):
+class GibbsDraws(NamedTuple):
     mean: Float[np.ndarray, "S K"]
     variance: Float[np.ndarray, "S K"]
     own: Float[np.ndarray, "S K"]  # how far the cell may be off the line, relative to tau, squared
@@ -84,14 +84,14 @@ class Gibbs:
         self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
         self.state = self._start()
 
-    def run(self, n: int) -> Draws:
+    def run(self, n: int) -> GibbsDraws:
         sweeps = -(-n // self.n_chains)
         for _ in range(_BURN_IN):
             self._sweep()
         found = [self._sweep() for _ in range(sweeps)]
-        return Draws(*(np.concatenate(parts)[:n] for parts in zip(*found, strict=True)))
+        return GibbsDraws(*(np.concatenate(parts)[:n] for parts in zip(*found, strict=True)))
 
-    def _start(self) -> Draws:
+    def _start(self) -> GibbsDraws:
         model = self.model
         mean = np.broadcast_to(model.columns @ model.mean, (self.n_chains, self.n_cells)).copy()
         n = self.counts.sum(1)
@@ -101,11 +101,11 @@ class Gibbs:
         variance = np.repeat(SIGMA_MEAN * 0.01 ** away[:, None], self.n_cells, axis=1)
         share = np.repeat(0.3 * away[:, None], self.n_cells, axis=1) + LEAST
         common = np.full((self.n_chains, PARTS), 1 / PARTS)
-        return Draws(
+        return GibbsDraws(
             mean, variance, np.ones_like(mean), share, np.repeat(common[:, None], self.n_cells, axis=1), common
         )
 
-    def _sweep(self) -> Draws:
+    def _sweep(self) -> GibbsDraws:
         """Draw outliers, then variances given means, then means given variances, with the linear model summed out."""
         rng, seen = self.rng, self.seen
         mean, variance, own = self.state[:3]
@@ -120,7 +120,7 @@ class Gibbs:
         rate[:, seen] += total / 2
         variance = rate / rng.standard_gamma(shape)
         observed = near * value @ self.of_cell / np.maximum(n, 1)
-        self.state = Draws(*self._means(n, observed, variance, own), *outliers)
+        self.state = GibbsDraws(*self._means(n, observed, variance, own), *outliers)
         return self.state
 
     def _outliers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -118,7 +118,7 @@ _MEMBERS = ("mean", "variance", "update_counts", "update_at_mean", "quantile", "
 
 
 @dataclass(frozen=True)
-class Posterior:
+class FixedBelief:
     """A belief that has seen all labels told, in the place of a prior that learns them.
 
     Examples
@@ -126,7 +126,7 @@ class Posterior:
     >>> import numpy as np
     >>> from bayes_assess.models import BetaBernoulli
     >>> seen = BetaBernoulli(np.array([8.0]), np.array([2.0]))
-    >>> Posterior(seen).update_counts(np.array([[1, 7]])).mean.tolist()
+    >>> FixedBelief(seen).update_counts(np.array([[1, 7]])).mean.tolist()
     [0.8]
     """
 

@@ -347,7 +347,7 @@ def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
         uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
         if n_groups:
             apart = groups_apart(member, state.coordinates)
-            groups = smc.Groups(n_groups, N_PARAMETERS + N_OF_SCALE, apart)
+            groups = smc.ParticleGroups(n_groups, N_PARAMETERS + N_OF_SCALE, apart)
             fresh, seen = smc.moved_by_groups(uniform, place, weight, likelihood(member), groups)
         else:
             fresh, seen = smc.moved(uniform, place, weight, known, likelihood(member))

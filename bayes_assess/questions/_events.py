@@ -17,7 +17,7 @@ from bayes_assess.measures import (
     MULTILABEL_MEASURES,
     LossTable,
     Measure,
-    PRCurve,
+    PRCurveMeasure,
     PRCurveTable,
 )
 from bayes_assess.measures._losses import DenseLosses
@@ -128,12 +128,12 @@ class CellEvents:
         return self.subject.about_agreement
 
 
-def has_event(specs: Sequence[Measure | PRCurve], positive: int | None, n_systems: int, n_classes: int) -> bool:
+def has_event(specs: Sequence[Measure | PRCurveMeasure], positive: int | None, n_systems: int, n_classes: int) -> bool:
     """Tell whether one event of every label decides these measures."""
     return _about_positive(specs, positive, n_classes) or (_about_agreement(specs) and n_systems < 2)
 
 
-def can_believe(specs: Sequence[Measure | PRCurve], n_classes: int, n_systems: int = 0) -> bool:
+def can_believe(specs: Sequence[Measure | PRCurveMeasure], n_classes: int, n_systems: int = 0) -> bool:
     """Tell whether a belief on labels can answer these measures: they depend on predictions and labels alone.
 
     It tells wrong predictions of one system apart, not which of several systems is right where they differ.
@@ -141,15 +141,19 @@ def can_believe(specs: Sequence[Measure | PRCurve], n_classes: int, n_systems: i
     return n_systems < 2 and n_classes <= MOST_CLASSES and all(_is_plain(one, n_classes) for one in specs)
 
 
-def _is_plain(one: Measure | PRCurve, n_classes: int) -> bool:
+def _is_plain(one: Measure | PRCurveMeasure, n_classes: int) -> bool:
     """Tell whether a measure depends on predicted classes and labels alone."""
-    if isinstance(one, PRCurve) or one.real:
+    if isinstance(one, PRCurveMeasure) or one.real:
         return False
     return one.for_classes(n_classes).score_kind is None
 
 
 def subject_of(
-    pool: Pool, specs: Sequence[Measure | PRCurve], positive: int | None, systems: Sequence[str], by: str | None = None
+    pool: Pool,
+    specs: Sequence[Measure | PRCurveMeasure],
+    positive: int | None,
+    systems: Sequence[str],
+    by: str | None = None,
 ) -> tuple[Subject, RankedScore | None]:
     """Find the event that decides these measures, else agreement, which helps; and the score that announces it.
 
@@ -210,16 +214,16 @@ def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, 
     return np.where(announced, confidence, 1 - confidence)
 
 
-def _about_agreement(specs: Sequence[Measure | PRCurve]) -> bool:
+def _about_agreement(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
     return all(one.name in _MEANS for one in specs)
 
 
-def is_of_labels(specs: Sequence[Measure | PRCurve]) -> bool:
+def is_of_labels(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
     """Tell whether only labels matter: predictions and scores are a proxy, however biased."""
     return all(one.name in ("rate", "mean") for one in specs)
 
 
-def _about_positive(specs: Sequence[Measure | PRCurve], positive: int | None, n_classes: int) -> bool:
+def _about_positive(specs: Sequence[Measure | PRCurveMeasure], positive: int | None, n_classes: int) -> bool:
     if specs[0].is_curve:
         return n_classes == 2 or positive is not None
     plain = all(_is_plain(one, n_classes) or one.ranking is not None for one in specs)

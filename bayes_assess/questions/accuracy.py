@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
+from bayes_assess.acquisition.rewards import AccuracyVarianceReduction, HighAccuracy, LowAccuracy, Reward
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.models.belief import Belief, beta_marginals
@@ -100,7 +100,7 @@ class GroupAccuracy(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away."""
-        return VarianceReduction(most_borrowed=_MOST_BORROWED)
+        return AccuracyVarianceReduction(most_borrowed=_MOST_BORROWED)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""

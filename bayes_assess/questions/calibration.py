@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int, PRNGKey
-from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceReduction
+from bayes_assess.acquisition.rewards import AccuracyVarianceReduction, CalibrationError, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_interval, value_mean
 from bayes_assess.models.alike_or_apart import AlikeOrApart
@@ -338,7 +338,7 @@ class Calibration(_CalibrationQuestion[AnswerT_co]):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a bin is worth: the variance that it takes away."""
-        return VarianceReduction()
+        return AccuracyVarianceReduction()
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates: error of the plug-in ECE in percent ([ABA] Table 5), RMSE of the bins ([ABA] Table 8)."""

@@ -20,7 +20,7 @@ from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
     Measure,
     MultiLabelMeasure,
-    PRCurve,
+    PRCurveMeasure,
     combine,
     curve_scores,
     pool_value,
@@ -371,7 +371,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         return -1 if (code := positive_code(pool, self.positive)) is None else code
 
 
-def _binary(specs: Sequence[Measure | PRCurve]) -> bool:
+def _binary(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
     return any(one.binary for one in specs)
 
 

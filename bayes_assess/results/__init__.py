@@ -44,7 +44,7 @@ from bayes_assess.results.evidence.believed import Believed as Believed
 from bayes_assess.results.evidence.given import Given as Given
 from bayes_assess.results.evidence.groupwise import Groupwise as Groupwise
 from bayes_assess.results.evidence.numbers import WeightedNumbers
-from bayes_assess.results.evidence.told import Told
+from bayes_assess.results.evidence.told import EvidenceBase
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
 from bayes_assess.results.groups import CalibrationResult as CalibrationResult
@@ -112,7 +112,7 @@ _RESULTS: dict[type[Question], tuple[type[Result], type[Section]]] = {
     Mean: (MetricResult, JudgedMeans),
     Metric: (MetricResult, Measures),
 }
-_EVIDENCE: dict[str, dict[type[Question], type[Told]]] = {  # by what was found
+_EVIDENCE: dict[str, dict[type[Question], type[EvidenceBase]]] = {  # by what was found
     "found": {Question: Believed},
     "given": {Question: Given},
     "answer": {MultiLabelMetric: WeightedLabelSets, NumericMetric: WeightedNumbers, Question: Weighted},
@@ -133,7 +133,7 @@ def make_result(
     found : mapping
         What labels say, fields of their evidence, or of what the question adds to its result.
     **told
-        Fields of `Told`.
+        Fields of `EvidenceBase`.
     """
     made = _first(next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found), question)
     own = {field.name for field in fields(made)}

@@ -13,7 +13,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs import many_skipped
-from bayes_assess.designs._belief_state import Posterior
+from bayes_assess.designs._belief_state import MeasurePosterior
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
@@ -207,7 +207,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         return self.evidence.shaped(self.evidence.standard_error)
 
     @property
-    def found(self: Result[Believed]) -> Posterior:
+    def found(self: Result[Believed]) -> MeasurePosterior:
         """Draws of the belief's own parameters, and what the labels were."""
         return self.evidence.found
 

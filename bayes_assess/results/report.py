@@ -90,7 +90,7 @@ class Reported(Protocol):
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A part of a report.
 
     Attributes
@@ -111,7 +111,9 @@ class Section:
     code: str = ""
 
 
-def sections(answer: Reported, made_by: Mapping[str, str] | None = None, date: str | None = None) -> list[Section]:
+def sections(
+    answer: Reported, made_by: Mapping[str, str] | None = None, date: str | None = None
+) -> list[ReportSection]:
     """Take an answer apart into what every report has.
 
     Parameters
@@ -134,13 +136,13 @@ def sections(answer: Reported, made_by: Mapping[str, str] | None = None, date: s
     leans = [getattr(answer, "promise", None), getattr(answer, "assumption", None)]
     price, first = _price(answer), answer.headline
     return [
-        Section(
+        ReportSection(
             "Answer", (first, _labelled(answer, date), *(line for line in lines if line not in (first, *of_labels)))
         ),
-        Section("What it leans on", tuple(dict.fromkeys(line for line in leans if line))),
-        Section("Figure", figure=answer.plot()),
-        Section("Table", tables=(_for_people(answer),)),
-        Section("Labels", (*of_labels, *([price] if price else []))),
+        ReportSection("What it leans on", tuple(dict.fromkeys(line for line in leans if line))),
+        ReportSection("Figure", figure=answer.plot()),
+        ReportSection("Table", tables=(_for_people(answer),)),
+        ReportSection("Labels", (*of_labels, *([price] if price else []))),
         _origin(answer, dict(made_by or {})),
     ]
 
@@ -224,7 +226,7 @@ def as_dict(answer: Reported) -> dict[str, Json]:
     return plain(found)
 
 
-def _html_of(section: Section, title: str) -> str:
+def _html_of(section: ReportSection, title: str) -> str:
     parts = [f"<h2>{html.escape(section.title)}</h2>"]
     parts += [f"<p>{_in_html(line)}</p>" for line in section.lines]
     parts += [f'<div class="wide">{table.to_html(max_rows=_ROWS)}</div>' for table in section.tables]
@@ -263,7 +265,7 @@ def _svg(axes: Axes) -> bytes:
     return drawn.getvalue()
 
 
-def _closed(section: Section) -> None:
+def _closed(section: ReportSection) -> None:
     """Let pyplot forget the figure."""
     if section.figure is not None:
         import matplotlib.pyplot as plt
@@ -329,7 +331,7 @@ def _price(answer: Reported) -> str | None:
     return f"{said}: {plural(saved, 'label')} {were} saved." if saved > 0 else f"{said}, no more than were used."
 
 
-def _origin(answer: Reported, made_by: dict[str, str]) -> Section:
+def _origin(answer: Reported, made_by: dict[str, str]) -> ReportSection:
     """Say which version, seed, design and pool an answer comes from."""
     code = made_by.pop("command", "")
     cells = getattr(answer, "cells", None)
@@ -343,7 +345,7 @@ def _origin(answer: Reported, made_by: dict[str, str]) -> Section:
         "kinds of items": None if cells is None else f"{cells.n_cells:,}, fingerprint {cells.source.fingerprint()}",
     }
     said = (f"{name}: {value}" for name, value in {**fields, **made_by}.items() if value is not None)
-    return Section("How to get it again", tuple(said), code=code)
+    return ReportSection("How to get it again", tuple(said), code=code)
 
 
 def _as_typed(question: Question | str) -> str:

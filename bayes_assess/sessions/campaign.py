@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Array, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.books.annotators import UNNAMED, Told
+from bayes_assess.books.annotators import UNNAMED, ToldLabels
 from bayes_assess.designs import (
     Draw,
     refreshed,
@@ -113,7 +113,7 @@ class Campaign(Course):
             return False
         self._hand_out_at_once(run, [event for event in events if event.kind == "ask"], run.told[unasked])
         codes = put_right(run.told, run.codes, right)
-        self._annotators.record(Told(run.told, run.codes, np.full(len(run.told), UNNAMED)))
+        self._annotators.record(ToldLabels(run.told, run.codes, np.full(len(run.told), UNNAMED)))
         if self._steps is not None and not self.design.settles_in_order:
             self._take_in_turn(run, codes, self._steps)
             return True
@@ -189,12 +189,12 @@ class Campaign(Course):
         if (own < 0).any() or (counts != np.asarray(event.payload["counts"], bool)).any():
             return False
         told = np.full(len(units), event.payload["annotator"], object)
-        self._annotators.record(Told(units, self._units.codes_in([event.payload]), told))
+        self._annotators.record(ToldLabels(units, self._units.codes_in([event.payload]), told))
         return True
 
-    def _told_in(self, entry: Mapping[str, Any]) -> Told:
+    def _told_in(self, entry: Mapping[str, Any]) -> ToldLabels:
         """Read labels with their annotators."""
-        return Told(
+        return ToldLabels(
             self._units.named(entry["ids"]), self._units.codes_in([entry]), np.array(entry["annotators"], object)
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.shapes import ArrayLike, Int
-from bayes_assess.books.annotators import UNNAMED, AnnotatorBook, Told
+from bayes_assess.books.annotators import UNNAMED, AnnotatorBook, ToldLabels
 from bayes_assess.books.items import ItemBook
 from bayes_assess.books.rounds import RoundBook, check_inclusion
 from bayes_assess.designs import (
@@ -132,7 +132,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         if self._steps is not None:
             self._steps.ask(drawn, cells, draws)
 
-    def _annotate(self, first: Told, further: Told | None, codes: Int[np.ndarray, " n"]) -> None:
+    def _annotate(self, first: ToldLabels, further: ToldLabels | None, codes: Int[np.ndarray, " n"]) -> None:
         """Learn `codes`, which are those of first labels unless they were corrected, and keep who said what."""
         self._annotators.record(first)
         if further is not None:
@@ -150,7 +150,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         names = np.full(len(units), UNNAMED) if annotators is None else np.asarray(annotators, object)
         # Of several labels of an item the first one: where there are more none is put right.
         now = np.where(self._items.codes_of(units) < 0, put_right(units, codes, right), codes)
-        self._annotate(Told(units, codes, names), None, now)
+        self._annotate(ToldLabels(units, codes, names), None, now)
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that have none."""

@@ -20,7 +20,7 @@ from bayes_assess._tools.axes import T
 from bayes_assess.designs import DESIGNS, Design, find_design
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
 from bayes_assess.errors import JournalError, PriorError, QuestionError
-from bayes_assess.measures import Measure, PRCurve, describe_measure, described_measure
+from bayes_assess.measures import Measure, PRCurveMeasure, describe_measure, described_measure
 from bayes_assess.models.belief import Belief
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion
@@ -319,7 +319,7 @@ def _plain(name: str, value: Any) -> object:
     if isinstance(value, Cut):
         key, counted = next((key, counted) for key, (kind, counted) in _CUTS.items() if type(value) is kind)
         return {key if option == counted else option: plain for option, plain in _options(value).items()}
-    if isinstance(value, Measure | PRCurve) or callable(value):
+    if isinstance(value, Measure | PRCurveMeasure) or callable(value):
         return describe_measure(value)
     if name in _PER_ITEM:
         kept = {"array": "of items"}

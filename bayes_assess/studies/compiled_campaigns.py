@@ -22,7 +22,7 @@ from bayes_assess.designs import Design, State, WeightedState, compiled_start
 from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
 from bayes_assess.questions._empty_cells import with_empty_cells
 from bayes_assess.questions._scoring import proposal_divergence
-from bayes_assess.studies.simulated import Plan, SimulatedCampaigns
+from bayes_assess.studies.simulated import SimulatedCampaigns, StudiedDesign
 from bayes_assess.studies.study import Campaigns
 
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
@@ -38,7 +38,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
     after_batch: ClassVar[Callable[..., object] | None] = None  # what is kept of batches, see `one_label`
 
     @cached_property
-    def played_on(self) -> Plan[Design]:
+    def played_on(self) -> StudiedDesign[Design]:
         """The plan, with so many cells without items that pools of few sizes are compiled for."""
         plan = self.plan
         if not (plan.design.pads_cells and self.pads_cells):

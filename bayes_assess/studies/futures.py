@@ -28,7 +28,7 @@ from bayes_assess.designs._blocks import drawn_without_replacement
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps
-from bayes_assess.models.belief import Posterior, draws_on_host, is_mixture, runs_on_numpy
+from bayes_assess.models.belief import FixedBelief, draws_on_host, is_mixture, runs_on_numpy
 from bayes_assess.models.calibration_curve import drawn
 from bayes_assess.models.true_positive_rate import TruePositiveRate
 from bayes_assess.questions import Setting
@@ -142,7 +142,7 @@ def with_counts(
     if matched and is_mixture(prior) and draws_on_host(prior):
         with engine.eager():
             posterior = prior.update_counts(counts).matched()
-            prior = Posterior(engine.tree_map(lambda leaf: np.asarray(leaf)[:, None], posterior))
+            prior = FixedBelief(engine.tree_map(lambda leaf: np.asarray(leaf)[:, None], posterior))
     return Campaigns(counts[:, None], prior, setting.cells, unlabelled)
 
 

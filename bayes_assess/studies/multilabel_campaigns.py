@@ -39,7 +39,7 @@ _KEYS = 256  # campaigns whose keys are split at a time
 ArrayT = TypeVar("ArrayT", bound="jax.Array | np.ndarray")
 
 
-class Drawn(NamedTuple, Generic[ArrayT]):
+class DrawnBatches(NamedTuple, Generic[ArrayT]):
     """What a campaign has drawn in T batches, N items in all.
 
     Attributes
@@ -65,17 +65,17 @@ class Drawn(NamedTuple, Generic[ArrayT]):
 
 def _after_batch(
     design: Design,
-    kept: Drawn[jax.Array],
+    kept: DrawnBatches[jax.Array],
     before: State,
     after: State,
     cells: Int[Array, " L"],
     first: Int[Array, ""],
     n: Int[Array, ""],
-) -> Drawn[jax.Array]:
+) -> DrawnBatches[jax.Array]:
     """Return what is kept of batches after another one."""
     frame, items, t = before.remaining, first + jnp.arange(len(cells)), first // len(cells)
     b = jnp.asarray(design.inclusion(after, frame, n))
-    return Drawn(
+    return DrawnBatches(
         cells=kept.cells.at[items].set(cells, mode="drop"),
         inclusion=kept.inclusion.at[items].set(b[cells], mode="drop"),
         by_chance=kept.by_chance.at[t].set(jnp.where((b > 0) & (b < 1), frame, 0).sum()),
@@ -124,28 +124,30 @@ class MultilabelCampaigns(CompiledCampaigns):
             keys = np.concatenate([random.split(random.fold_in(key, i), min(_KEYS, n - i)) for i in starts])
         return np.stack([keys, keys], axis=1)
 
-    def before_batches(self, batch: int, state: State) -> Drawn[np.ndarray]:
+    def before_batches(self, batch: int, state: State) -> DrawnBatches[np.ndarray]:
         """Return what is kept of the batches of a campaign before there are any."""
         check_inclusion(self.plan.design)
         n, cells = int(self.looks[-1]), np.zeros(len(state.remaining))
         items, batches = np.zeros(n), np.zeros(-(-n // batch), np.int64)
-        return Drawn(items.astype(np.int64), items, batches, batches, cells + 1, cells)
+        return DrawnBatches(items.astype(np.int64), items, batches, batches, cells + 1, cells)
 
     @staticmethod
     def at_look(design: Design, state: State, left: Array, kept: Any) -> tuple[Array, Array]:
         """Return what is kept at a look: what is known of cells by then."""
         return kept.missed, kept.last
 
-    def digested(self, looks: tuple[np.ndarray, np.ndarray], batches: Drawn[np.ndarray]) -> tuple[ItemsEstimate, None]:
+    def digested(
+        self, looks: tuple[np.ndarray, np.ndarray], batches: DrawnBatches[np.ndarray]
+    ) -> tuple[ItemsEstimate, None]:
         """Estimate from the items of some campaigns."""
         found = []
         for one in zip(*batches._replace(missed=looks[0], last=looks[1]), strict=True):
-            drawn = Drawn(*one)
+            drawn = DrawnBatches(*one)
             items = _items_of(drawn.cells, self.plan.setting.cells, self._rng)
             found.append(stacked([self._look(drawn, items, at) for at in range(len(self.looks))]))
         return stacked(found), None
 
-    def _look(self, drawn: Drawn[np.ndarray], items: Int[np.ndarray, " N"], at: int) -> ItemsEstimate:
+    def _look(self, drawn: DrawnBatches[np.ndarray], items: Int[np.ndarray, " N"], at: int) -> ItemsEstimate:
         """Estimate from the first labels of a campaign; of a batch some of which are missing they are random ones."""
         pool, cells = self.pool, self._cells
         look, batch = int(self.looks[at]), min(self.batch, int(self.looks[-1]))

@@ -27,7 +27,7 @@ from bayes_assess.studies.multilabel_campaigns import MultilabelCampaigns
 from bayes_assess.studies.numeric_campaigns import NumericCampaigns
 from bayes_assess.studies.oracles import check_oracle, default_of_draws, expected_counts, label_probabilities
 from bayes_assess.studies.ranked_campaigns import RankedCampaigns
-from bayes_assess.studies.simulated import Plan
+from bayes_assess.studies.simulated import StudiedDesign
 from bayes_assess.studies.study import Campaigns as Campaigns
 from bayes_assess.studies.study import Study as Study
 
@@ -150,7 +150,7 @@ def simulate(
     return Study(question, one.setting.cells, one.full, looks * each, campaigns, level)
 
 
-def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) -> dict[str, Plan]:
+def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) -> dict[str, StudiedDesign]:
     """Resolve every design's name, object and setting; designs with the same strata share their cells."""
     designs = question.default_designs_on(pool) if designs is None else designs
     if isinstance(designs, str) or not isinstance(designs, Iterable):
@@ -176,7 +176,7 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) 
         if full is None:
             full = question.full_counts(pool, setting.cells, codes, setting.n_outcomes)
             cut[strata] = setting.cells, full
-        plans[name] = Plan(design, setting, full)
+        plans[name] = StudiedDesign(design, setting, full)
     if not plans:
         raise DesignError("simulate needs at least one design.")
     return plans

@@ -28,7 +28,7 @@ LotT = TypeVar("LotT")  # of what a lot of campaigns starts from
 
 
 @dataclass(frozen=True)
-class Plan(Generic[DesignT]):
+class StudiedDesign(Generic[DesignT]):
     """A design in its setting.
 
     Attributes
@@ -57,7 +57,7 @@ class Plan(Generic[DesignT]):
             return 7 * len(cells_table(self.setting.cells).outputs)
         return self.full.size
 
-    def chooses_as(self, other: Plan) -> bool:
+    def chooses_as(self, other: StudiedDesign) -> bool:
         """Whether campaigns of both label the same items: their beliefs differ, but have no say."""
         return self.design == other.design and not self.design.learns and self.setting.cells is other.setting.cells
 
@@ -68,7 +68,7 @@ class SimulatedCampaigns(ABC, Generic[DesignT, LotT]):
 
     Attributes
     ----------
-    plan : Plan
+    plan : StudiedDesign
     pool : Pool
     codes : (M,)
         Of the labels of all items.
@@ -80,7 +80,7 @@ class SimulatedCampaigns(ABC, Generic[DesignT, LotT]):
         As of `simulate`.
     """
 
-    plan: Plan[DesignT]
+    plan: StudiedDesign[DesignT]
     pool: Pool
     codes: Int[np.ndarray, " M"]
     question: Question

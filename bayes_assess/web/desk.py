@@ -19,7 +19,7 @@ from bayes_assess.errors import BayesAssessError, BudgetError, LabelError
 from bayes_assess.sessions.session import AnySession
 from bayes_assess.web.cards import AnswerKind, Pictures, Unit, units_of
 from bayes_assess.web.history import History
-from bayes_assess.web.seats import RECENT, Given, Seat
+from bayes_assess.web.seats import RECENT, GivenAnswer, Seat
 
 AHEAD = 3  # items that a person has open: one to read, two that follow at once
 PATIENCE = 1800.0  # seconds until the items of somebody who is away are given to others
@@ -185,7 +185,7 @@ class Desk:
             note = _checked_note(note)
             self._tell(seat, unit, labels)
             self._note(seat, unit, note)
-            seat.gave(Given(unit, answers))
+            seat.gave(GivenAnswer(unit, answers))
             self._follow()  # or an item that awaited this label would be handed out once more
             return self._state(seat, have)
 
@@ -202,7 +202,7 @@ class Desk:
             else:
                 self.session.skip(list(unit.ids))
             self._note(seat, unit, note)
-            seat.gave(Given(unit, None))
+            seat.gave(GivenAnswer(unit, None))
             return self._state(seat, have)
 
     def decisions(self) -> list[dict[str, object]]:
@@ -273,7 +273,7 @@ class Desk:
             units = units_of(self.session, [i for ids, _ in given for i in ids], self._pictures) if given else []
             for unit, (_, labels) in zip(units, given, strict=True):
                 said = None if labels is None else [self.kind.answer(labels[side]) for side in unit.order]
-                seat.recent[unit.key] = Given(unit, said)
+                seat.recent[unit.key] = GivenAnswer(unit, said)
         return seat
 
     def _found(self, person: str, key: str) -> tuple[Seat, Unit]:

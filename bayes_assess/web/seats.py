@@ -12,7 +12,7 @@ from bayes_assess.web.cards import Unit
 RECENT = 10  # answers that can be changed
 
 
-class Given(NamedTuple):
+class GivenAnswer(NamedTuple):
     """An answer that somebody gave: one per side of the unit, or None where nobody can say."""
 
     unit: Unit
@@ -33,7 +33,7 @@ class Seat:
         By which labels are told; None where people are not told apart.
     open : dict of Unit
         By key, in the order in which they are to be labelled.
-    recent : dict of Given
+    recent : dict of GivenAnswer
         By key, the latest last.
     seen : float
         When the person was last heard of.
@@ -41,10 +41,10 @@ class Seat:
 
     name: str | None
     open: OrderedDict[str, Unit] = field(default_factory=OrderedDict)
-    recent: OrderedDict[str, Given] = field(default_factory=OrderedDict)
+    recent: OrderedDict[str, GivenAnswer] = field(default_factory=OrderedDict)
     seen: float = 0.0
 
-    def gave(self, given: Given) -> None:
+    def gave(self, given: GivenAnswer) -> None:
         """Keep an answer, the latest last, of a unit that is open no more."""
         self.open.pop(given.unit.key, None)
         self.recent.pop(given.unit.key, None)

@@ -8,11 +8,11 @@ from bayes_assess._tools import engine
 from bayes_assess.acquisition import best_arms, beta_variance_reduction
 from bayes_assess.acquisition.confusion import sample_dirichlet_variance_reduction
 from bayes_assess.acquisition.rewards import (
+    AccuracyVarianceReduction,
     ConfusionVarianceReduction,
     HighAccuracy,
     LowAccuracy,
     ScaledVarianceReduction,
-    VarianceReduction,
 )
 from bayes_assess.acquisition.verdict_rewards import PairwiseLambda
 from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy, HierarchicalConfusion
@@ -21,7 +21,7 @@ from bayes_assess.models.sampled_belief import SampledBelief
 THETA = np.array([0.9, 0.2, 0.5])
 WEIGHT = np.array([0.5, 0.3, 0.2])
 BELIEF = BetaBernoulli(np.array([5.0, 1.0, 2.0]), np.array([1.0, 4.0, 2.0]))
-REWARDS = [VarianceReduction, LowAccuracy, HighAccuracy]
+REWARDS = [AccuracyVarianceReduction, LowAccuracy, HighAccuracy]
 
 
 def test_low_accuracy_pays_most_for_the_least_accurate_group_and_high_accuracy_for_the_most_accurate():
@@ -35,12 +35,12 @@ def test_low_accuracy_pays_most_for_the_least_accurate_group_and_high_accuracy_f
 
 def test_variance_reduction_is_that_of_the_belief_under_the_drawn_accuracy():
     expected = beta_variance_reduction(THETA, BELIEF.a, BELIEF.b, WEIGHT)
-    np.testing.assert_array_equal(VarianceReduction()(THETA, BELIEF, WEIGHT), expected)
+    np.testing.assert_array_equal(AccuracyVarianceReduction()(THETA, BELIEF, WEIGHT), expected)
 
 
 def test_variance_reduction_prefers_the_greater_and_the_less_labelled_group():
     same = BetaBernoulli(np.array([2.0, 2.0, 20.0]), np.array([2.0, 2.0, 20.0]))
-    value = VarianceReduction()(np.full(3, 0.5), same, np.array([0.6, 0.3, 0.6]))
+    value = AccuracyVarianceReduction()(np.full(3, 0.5), same, np.array([0.6, 0.3, 0.6]))
     assert value[0] == pytest.approx(2 * value[1])
     assert value[0] > value[2]
 
@@ -50,12 +50,16 @@ def test_what_other_groups_taught_may_count_as_two_labels():
     component = BetaBernoulli(
         60 * np.array([0.9, 0.5, 0.5]) + counts[:, 1], 60 * np.array([0.1, 0.5, 0.5]) + counts[:, 0]
     )
-    for reward, strength in ((VarianceReduction(most_borrowed=2), 2), (VarianceReduction(), 60), (LowAccuracy(), 60)):
+    for reward, strength in (
+        (AccuracyVarianceReduction(most_borrowed=2), 2),
+        (AccuracyVarianceReduction(), 60),
+        (LowAccuracy(), 60),
+    ):
         a, b = (np.asarray(x) for x in reward.deciding(component, counts).beta_marginals())
         np.testing.assert_allclose(a + b, strength + counts.sum(1))
         np.testing.assert_allclose((a - counts[:, 1]) / strength, [0.9, 0.5, 0.5])
     weak = BetaBernoulli(np.full(3, 0.5), np.full(3, 0.4))
-    found = VarianceReduction(most_borrowed=2).deciding(weak, np.zeros((3, 2)))
+    found = AccuracyVarianceReduction(most_borrowed=2).deciding(weak, np.zeros((3, 2)))
     np.testing.assert_allclose(np.asarray(found.a), 0.5)  # no less than it is
 
 
@@ -63,7 +67,7 @@ def test_a_sum_of_scaled_values_weighs_variances_by_the_squares():
     scale = np.array([0.5, -2.0, 0.1])
     with engine.eager():
         found = ScaledVarianceReduction(scale=scale)(THETA, BELIEF, WEIGHT)
-        expected = VarianceReduction()(THETA, BELIEF, scale**2)
+        expected = AccuracyVarianceReduction()(THETA, BELIEF, scale**2)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -71,7 +75,7 @@ def test_a_sum_of_scaled_values_weighs_variances_by_the_squares():
 def test_a_label_that_is_known_to_come_reduces_the_variance_of_a_mixture_to_that_after_it(outcome):
     belief = HierarchicalAccuracy.from_prior(n_groups=3).update_counts(np.array([[1, 9], [4, 2], [0, 1]]))
     with engine.eager():
-        found = VarianceReduction()(np.full(3, float(outcome)), belief, WEIGHT)
+        found = AccuracyVarianceReduction()(np.full(3, float(outcome)), belief, WEIGHT)
         after = [belief.observe(k, outcome).variance[k] for k in range(3)]
     np.testing.assert_allclose(found, WEIGHT * (belief.variance - after), rtol=1e-6)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
-from bayes_assess.books.annotators import AnnotatorBook, Told
+from bayes_assess.books.annotators import AnnotatorBook, ToldLabels
 from bayes_assess.pool.labels import LabelSpace
 from bayes_assess.sessions.journal import Journal
 from sessions.courses import POSITIVE, TEXTS, N, assert_same, started
@@ -67,8 +67,8 @@ def test_a_rule_leaves_alone_what_was_decided():
 
 def test_a_book_comes_back_from_its_arrays():
     book, again = AnnotatorBook(), AnnotatorBook()
-    book.record(Told(np.array([4, 7, 9]), np.array([0, 1, 2]), np.array(["A1", "A2", "A1"])))
-    book.record(Told(np.array([7, 4]), np.array([0, 0]), np.array(["A1", "A2"])))
+    book.record(ToldLabels(np.array([4, 7, 9]), np.array([0, 1, 2]), np.array(["A1", "A2", "A1"])))
+    book.record(ToldLabels(np.array([7, 4]), np.array([0, 0]), np.array(["A1", "A2"])))
     book.settle(np.array([9, 7]))
     again.restore(book.arrays())
     assert vars(again) == vars(book)
@@ -240,7 +240,7 @@ def test_every_annotator_has_the_first_own_label_and_the_first_of_all_counts(row
     expected: dict[str, dict[int, int]] = {}
     counts: dict[int, int] = {}
     for item, code, name in rows:
-        told = Told(np.array([item]), np.array([code]), np.array([name], object))
+        told = ToldLabels(np.array([item]), np.array([code]), np.array([name], object))
         if expected.get(name, {}).get(item, code) != code:
             with pytest.raises(ba.LabelError, match="contradicts"):
                 book.divide(told, in_force, np.array([item]), SPACE)

@@ -8,15 +8,15 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.designs import Poisson
-from bayes_assess.designs._rounds import Rounds
+from bayes_assess.designs._rounds import RoundSums
 
 POOL = ba.Pool(predictions=np.zeros(90, int), classes=[0, 1])
 LABELS = (np.arange(90) % 5 == 0).astype(int)
 
 
-def handed_out(frame, *batches, planned=0.0, random_size=False) -> Rounds:
+def handed_out(frame, *batches, planned=0.0, random_size=False) -> RoundSums:
     """One round of batches with these inclusion probabilities, and as many items of every cell as that is."""
-    rounds = Rounds.before_labels((len(frame), 2), np.zeros(len(frame)), random_size)
+    rounds = RoundSums.before_labels((len(frame), 2), np.zeros(len(frame)), random_size)
     for i, (included, asked) in enumerate(batches):
         rounds = rounds.handed_out(np.bool_(i == 0), np.zeros((len(frame), 2), int), frame, included, asked, planned)
     return rounds
@@ -33,7 +33,7 @@ def test_a_round_of_two_batches_has_drawn_an_item_unless_both_have_missed_it():
 def test_items_are_included_in_the_end_unless_every_round_has_missed_them(random_size):
     missed = 1.0
     with engine.eager():
-        rounds = Rounds.before_labels((1, 2), np.zeros(1), random_size)
+        rounds = RoundSums.before_labels((1, 2), np.zeros(1), random_size)
         for b, n in ((0.2, 4), (0.5, 8), (0.25, 2)):
             rounds = rounds.handed_out(np.bool_(True), rounds.drawn, np.array([20]), np.array([b]), n, n)
             rounds = rounds._replace(now=np.array([[1.0, n - 1]]))

@@ -9,7 +9,7 @@ from scipy import special, stats
 from bayes_assess.acquisition.poisson import blended, inclusion_probabilities
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.horvitz_thompson import beta_interval
-from bayes_assess.estimators.ratio_interval import Drawn, Unseen, _missed, ratio_interval
+from bayes_assess.estimators.ratio_interval import DrawnItems, UnseenItems, _missed, ratio_interval
 from published import ratio_variance
 
 N_SAMPLES = 120
@@ -55,7 +55,7 @@ def campaign(metric, kind, rng, n_labels=100):
         left = group & ~drawn
         one = np.flatnonzero(left)[:1]
         rows += [(*both[i][:, one].ravel(), b[left].min(), left.sum()) for i in (0, 1) if len(one)]
-    unseen = Unseen(*np.array(rows).T)
+    unseen = UnseenItems(*np.array(rows).T)
     return f.sum() / g.sum(), (f[drawn], g[drawn], b[drawn], unseen)
 
 
@@ -73,7 +73,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(metric, kind):
     rng, held, asymptotic = np.random.default_rng(0), 0, 0
     for _ in range(N_SAMPLES):
         truth, (f, g, b, unseen) = campaign(metric, kind, rng)
-        low, high = ratio_interval(Drawn.of_items(f, g, b), unseen)
+        low, high = ratio_interval(DrawnItems.of_items(f, g, b), unseen)
         assert 0 <= low < high <= 1
         held += low <= truth <= high
         bottom = (g / b).sum()
@@ -89,8 +89,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(metric, kind):
 def test_uniform_draws_of_a_share_have_clopper_pearson_intervals(x):
     n, share = 100, 1e-6
     right = np.arange(n) < x
-    unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, share), np.full(2, n / share))
-    ends = ratio_interval(Drawn.of_items(right, np.ones(n), np.full(n, share)), unseen)
+    unseen = UnseenItems(np.array([0.0, 1.0]), np.ones(2), np.full(2, share), np.full(2, n / share))
+    ends = ratio_interval(DrawnItems.of_items(right, np.ones(n), np.full(n, share)), unseen)
     exact = stats.binomtest(x, n).proportion_ci(method="exact")
     # The quadrature of 64 nodes, and the cut of sums at the size of the pool, where all of it is of one kind.
     np.testing.assert_allclose(ends, [exact.low, exact.high], atol=5e-4)
@@ -99,7 +99,7 @@ def test_uniform_draws_of_a_share_have_clopper_pearson_intervals(x):
 def test_many_events_have_the_asymptotic_width():
     rng = np.random.default_rng(1)
     _, (f, g, b, unseen) = campaign("f1", "even", rng, n_labels=1500)
-    low, high = ratio_interval(Drawn.of_items(f, g, b), unseen)
+    low, high = ratio_interval(DrawnItems.of_items(f, g, b), unseen)
     value, variance = (f / b).sum() / (g / b).sum(), ratio_variance(f, g, b)
     assert 1 < (high - low) / (2 * stats.norm.ppf(0.975) * np.sqrt(variance)) < 1.1
     assert low < value < high
@@ -107,25 +107,25 @@ def test_many_events_have_the_asymptotic_width():
 
 def test_an_item_that_was_seen_or_cannot_matter_leaves_nothing_open():
     f, g = np.array([1.0, 0.0, 1.0]), np.ones(3)
-    nothing = Unseen(*np.zeros((4, 0)))
-    assert ratio_interval(Drawn.of_items(f, g, np.array([0.2, 0.5, 1.0])), nothing).tolist() == [2 / 3, 2 / 3]
-    irrelevant = Unseen(np.zeros(1), np.zeros(1), np.zeros(1), np.full(1, 9))  # an inclusion of 0 is no fault here
-    assert ratio_interval(Drawn.of_items(f, g, np.array([0.2, 0.5, 1.0])), irrelevant).tolist() == [2 / 3, 2 / 3]
+    nothing = UnseenItems(*np.zeros((4, 0)))
+    assert ratio_interval(DrawnItems.of_items(f, g, np.array([0.2, 0.5, 1.0])), nothing).tolist() == [2 / 3, 2 / 3]
+    irrelevant = UnseenItems(np.zeros(1), np.zeros(1), np.zeros(1), np.full(1, 9))  # an inclusion of 0 is no fault here
+    assert ratio_interval(DrawnItems.of_items(f, g, np.array([0.2, 0.5, 1.0])), irrelevant).tolist() == [2 / 3, 2 / 3]
 
 
 @pytest.mark.parametrize("chance", [1.0, 0.3, 0.02])
 def test_ends_stay_within_what_the_pool_can_come_to(chance):
     """Three of four items are known, two of them right: the ratio is 1/2 or 3/4, however they were drawn."""
-    unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01), np.ones(2))
-    low, high = ratio_interval(Drawn.of_items(np.array([1.0, 1.0, 0.0]), np.ones(3), np.full(3, chance)), unseen)
+    unseen = UnseenItems(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01), np.ones(2))
+    low, high = ratio_interval(DrawnItems.of_items(np.array([1.0, 1.0, 0.0]), np.ones(3), np.full(3, chance)), unseen)
     np.testing.assert_allclose([low, high], [0.5, 0.75], atol=1e-3)  # probabilities of 0.025 are met up to rounding
     assert low >= 0.5 - 1e-9
     assert high <= 0.75 + 1e-9
 
 
 def test_nothing_drawn_that_matters_leaves_all_bounds():
-    unseen = Unseen(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.full(2, 0.1), np.full(2, 5))
-    assert ratio_interval(Drawn.of_items(np.zeros(3), np.zeros(3), np.full(3, 0.5)), unseen).tolist() == [0, 1]
+    unseen = UnseenItems(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.full(2, 0.1), np.full(2, 5))
+    assert ratio_interval(DrawnItems.of_items(np.zeros(3), np.zeros(3), np.full(3, 0.5)), unseen).tolist() == [0, 1]
 
 
 def test_hidden_items_of_great_weight_widen_the_interval_by_their_number():
@@ -133,20 +133,20 @@ def test_hidden_items_of_great_weight_widen_the_interval_by_their_number():
     width = []
     for n_heavy in (0, 1, 5, 1000):
         f, g = np.array([0.0, 1, 0]), np.array([1.0, 1, 50])
-        unseen = Unseen(f, g, np.full(3, 0.1), np.array([900, 900, n_heavy]))
-        low, high = ratio_interval(Drawn.of_items(right, right, b), unseen)
+        unseen = UnseenItems(f, g, np.full(3, 0.1), np.array([900, 900, n_heavy]))
+        low, high = ratio_interval(DrawnItems.of_items(right, right, b), unseen)
         width.append(high - low)
     assert (np.diff(width) > 0).all()
 
 
 def test_bad_arguments_are_refused():
-    one, unseen = np.ones(1), Unseen(np.ones(1), np.ones(1), np.full(1, 0.5), np.ones(1))
+    one, unseen = np.ones(1), UnseenItems(np.ones(1), np.ones(1), np.full(1, 0.5), np.ones(1))
     with pytest.raises(DesignError, match="drawn items"):
-        Drawn.of_items(one, one, np.zeros(1))
+        DrawnItems.of_items(one, one, np.zeros(1))
     with pytest.raises(DesignError, match="unseen items"):
-        ratio_interval(Drawn.of_items(one, one, one), unseen._replace(inclusion=np.zeros(1)))
+        ratio_interval(DrawnItems.of_items(one, one, one), unseen._replace(inclusion=np.zeros(1)))
     with pytest.raises(DesignError, match="at least 0"):
-        ratio_interval(Drawn.of_items(one, -one, one), unseen)
+        ratio_interval(DrawnItems.of_items(one, -one, one), unseen)
 
 
 @pytest.mark.parametrize("b", [0.05, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
@@ -158,8 +158,8 @@ def test_the_interval_of_few_events_covers_whatever_the_inclusion_probability(b,
         n_right = round((n_items - n_wrong) * b)
         f = np.append(np.ones(n_right), np.zeros(k))
         rest = n_items - n_right - k
-        unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, b), np.full(2, rest))
-        low, high = ratio_interval(Drawn.of_items(f, np.ones(len(f)), np.full(len(f), b)), unseen, level)
+        unseen = UnseenItems(np.array([0.0, 1.0]), np.ones(2), np.full(2, b), np.full(2, rest))
+        low, high = ratio_interval(DrawnItems.of_items(f, np.ones(len(f)), np.full(len(f), b)), unseen, level)
         holds = low - 1e-9 <= 1 - n_wrong / n_items <= high + 1e-9
         covered += holds * special.comb(n_wrong, k) * b**k * (1 - b) ** (n_wrong - k)
     assert covered >= 0.88  # at worst; more than 0.95 for most
@@ -168,7 +168,7 @@ def test_the_interval_of_few_events_covers_whatever_the_inclusion_probability(b,
 def test_one_item_missed_stands_for_as_many_as_are_missed_for_each_that_is_drawn():
     """As many failures before a success of probability b are geometric: mean (1 - b) / b, variance (1 - b) / b^2."""
     b, z = 0.25, 2.0
-    unseen = Unseen(f=np.array([z, 0.0]), g=np.ones(2), inclusion=np.full(2, b), size=np.full(2, 1000.0))
+    unseen = UnseenItems(f=np.array([z, 0.0]), g=np.ones(2), inclusion=np.full(2, b), size=np.full(2, 1000.0))
     hidden, one = _missed(unseen.f, unseen, 0.025)
     assert hidden == 0  # 1,000 items are not all missed by chance
     law = stats.nbinom(1, b)

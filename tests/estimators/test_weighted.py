@@ -14,7 +14,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.intervals import effective_draws, measure_interval
-from bayes_assess.estimators.weighted import Draws, Estimate, weighted_estimate
+from bayes_assess.estimators.weighted import Estimate, WeightedDraws, weighted_estimate
 from bayes_assess.measures import table_for
 
 N_SAMPLES = 2000
@@ -61,7 +61,7 @@ def estimator(name: str, tilt: tuple[float, ...]) -> tuple[np.ndarray, np.ndarra
         proposal = jnp.broadcast_to(jnp.asarray(q)[:, None], (shape[0], shape[1] + 1))
 
     def estimate(count):
-        draws = Draws(count.sum(), count * weight, count * weight**2, proposal, jnp.ones(proposal.shape, bool))
+        draws = WeightedDraws(count.sum(), count * weight, count * weight**2, proposal, jnp.ones(proposal.shape, bool))
         return weighted_estimate(measure, draws, jnp.zeros(shape), jnp.asarray(full / full.sum()), False)
 
     return full, q, measure, jax.jit(jax.vmap(estimate))

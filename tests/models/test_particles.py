@@ -298,7 +298,7 @@ def likelihood_by_group(x, y, group):
 def moved_by_groups(key, place, parts, apart=True):
     uniform = jax.random.uniform(key, (n_random(*place.shape, N_GROUPS),), jnp.float32, 2.0**-24, 1.0)
     with engine.eager():
-        groups = smc.Groups(N_GROUPS, N_SHARED, np.bool_(apart))
+        groups = smc.ParticleGroups(N_GROUPS, N_SHARED, np.bool_(apart))
         after, found = smc.moved_by_groups(np.asarray(uniform), place, np.zeros(len(place), np.float32), parts, groups)
     np.testing.assert_allclose(found, parts(after).sum(1), rtol=1e-4, atol=1e-4)
     return after
@@ -363,7 +363,7 @@ def test_impossible_places_of_one_group_hold_up_no_other():
 
     with engine.eager():
         uniform = np.random.default_rng(14).uniform(2.0**-24, 1, n_random(64, BY_GROUP, N_GROUPS)).astype(np.float32)
-        groups = smc.Groups(N_GROUPS, N_SHARED, np.True_)
+        groups = smc.ParticleGroups(N_GROUPS, N_SHARED, np.True_)
         uniform[0] = 0.5  # every particle is kept once
         after, _ = smc.moved_by_groups(uniform, place, np.zeros(64, np.float32), parts, groups)
     np.testing.assert_array_equal(after[:, own], place[:, own])

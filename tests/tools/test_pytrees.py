@@ -13,7 +13,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, VarianceReduction
+from bayes_assess.acquisition.rewards import AccuracyVarianceReduction, HighAccuracy, LowAccuracy
 from bayes_assess.designs import ARMS
 from made import made_pool
 
@@ -70,7 +70,7 @@ def test_meta_fields_are_constants_of_compiled_functions():
 @pytest.mark.parametrize(
     "several",
     [
-        (VarianceReduction(), LowAccuracy(), HighAccuracy()),
+        (AccuracyVarianceReduction(), LowAccuracy(), HighAccuracy()),
         (ba.BetaBernoulli.from_prior(n_groups=2), Pair(jnp.ones(2), jnp.ones(2)), Mine(jnp.ones(2), jnp.ones(2))),
     ],
     ids=["rewards", "beliefs"],

@@ -198,7 +198,7 @@ def moved(
     return place.reshape(n, dimension), known.reshape(n)
 
 
-class Groups(NamedTuple):
+class ParticleGroups(NamedTuple):
     """Groups of items whose parameters come after those that all share, effect by effect.
 
     Attributes
@@ -219,7 +219,7 @@ def moved_by_groups(
     place: Float[Array, "S D"],
     log_weight: Float[Array, " S"],
     log_likelihood: Callable[[Float[Array, "S D"]], Float[Array, "S P"]],
-    groups: Groups,
+    groups: ParticleGroups,
 ) -> tuple[Float[Array, "S D"], Float[Array, " S"]]:
     """Resample particles, and move them, parameters of groups apart from those that all groups share.
 
@@ -236,7 +236,7 @@ def moved_by_groups(
     log_weight : (S,)
     log_likelihood : callable
         Log probability of the labels in parts: those of the groups, and one that no parameters of groups matter to.
-    groups : Groups
+    groups : ParticleGroups
 
     Returns
     -------

@@ -15,7 +15,7 @@ from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess._tools.text import labels_suggest
-from bayes_assess.designs._belief_state import Posterior
+from bayes_assess.designs._belief_state import MeasurePosterior
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
@@ -38,7 +38,7 @@ class BeliefDraws(OnMeasures):
     """Draws of measures from a belief, their intervals, and whether random items contradict these."""
 
     cells: EventCells
-    found: Posterior = field(kw_only=True)
+    found: MeasurePosterior = field(kw_only=True)
     supposed: Sequence[Float[np.ndarray, "S k"]] | None = field(kw_only=True, default=None)
 
     has_joint: ClassVar[bool] = True  # draws, by which to rank

@@ -13,7 +13,7 @@ from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
-from bayes_assess.results.evidence.told import Told
+from bayes_assess.results.evidence.told import EvidenceBase
 
 if TYPE_CHECKING:
     from functools import cached_property
@@ -30,7 +30,7 @@ class Variables(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OnMeasures(Told):
+class OnMeasures(EvidenceBase):
     """What all evidence on measures has."""
 
     question: Metric

@@ -28,7 +28,7 @@ _DIGITS = 3
 _ENOUGH, _LIKELY = 20, 0.05  # labels of predicted positives, and probability, from which on chance is suspected
 
 
-class Difference(NamedTuple):
+class EstimatedDifference(NamedTuple):
     """A measure less another one.
 
     Attributes
@@ -85,7 +85,7 @@ class Believed(BeliefDraws):
         checked_level(level, "a band")
         return simultaneous_band(self.found.draws if draws is None else draws, level)
 
-    def difference(self, first: str | int, second: str | int, rope: float = 0.0) -> Difference:
+    def difference(self, first: str | int, second: str | int, rope: float = 0.0) -> EstimatedDifference:
         """Compare two of the measures, such as the F1 of two systems, by their joint posterior.
 
         Parameters
@@ -97,7 +97,7 @@ class Believed(BeliefDraws):
 
         Returns
         -------
-        Difference
+        EstimatedDifference
             First less second.
 
         Examples
@@ -118,7 +118,7 @@ class Believed(BeliefDraws):
         draws = columns[0] - columns[1]
         found = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
         masses = region_masses(draws, checked_rope(rope) + ROUNDING)
-        return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
+        return EstimatedDifference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
     def to_arviz(
         self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]

@@ -15,14 +15,14 @@ from bayes_assess._tools.text import labels_suggest
 from bayes_assess._tools.to_arviz import Arrays, ArvizData, to_arviz
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.random_counts import RandomLabels
-from bayes_assess.models.belief import Belief, Posterior, is_mixture, pool_shares
+from bayes_assess.models.belief import Belief, FixedBelief, is_mixture, pool_shares
 from bayes_assess.questions._base import pool_size
 from bayes_assess.results._learned import contradiction
-from bayes_assess.results.evidence.told import Told
+from bayes_assess.results.evidence.told import EvidenceBase
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Groupwise(Told):
+class Groupwise(EvidenceBase):
     """Evidence on groups: the belief on the outcomes of their items, with their labels counted by outcome.
 
     Attributes
@@ -82,13 +82,13 @@ class Groupwise(Told):
     @cached_property
     def posterior(self) -> Any:
         """Posterior of every cell in the population, from which answers are taken."""
-        learner: Any = self.prior if self.belief is None else Posterior(self.belief)
+        learner: Any = self.prior if self.belief is None else FixedBelief(self.belief)
         return self.question.posterior(self.cells, learner, self.counts)
 
     @property
     def learner(self) -> Any:
         """What questions take for their prior: it knows the labels already."""
-        return Posterior(self.posterior)
+        return FixedBelief(self.posterior)
 
     @property
     def nothing(self) -> np.ndarray:

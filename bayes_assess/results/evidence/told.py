@@ -20,7 +20,7 @@ _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Told(ABC):
+class EvidenceBase(ABC):
     """What was asked, and the labels told so far: what all evidence has; results have its fields, too."""
 
     question: Question

@@ -30,7 +30,7 @@ class Said(NamedTuple):
     annotator: str
 
 
-class Answered(NamedTuple):
+class AnsweredItem(NamedTuple):
     """What annotators said of one item.
 
     Attributes

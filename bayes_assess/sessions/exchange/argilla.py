@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayes_assess.sessions.exchange.answered import (
-    Answered,
+    AnsweredItem,
     Said,
     UnreadableTask,
     are_objects,
@@ -85,7 +85,7 @@ def is_flat(found: Mapping[str, object]) -> bool:
     return "_server_id" in found or any(name.endswith(".responses") for name in found)
 
 
-def read_record(record: Mapping[str, object], id: str, label: str) -> Answered:
+def read_record(record: Mapping[str, object], id: str, label: str) -> AnsweredItem:
     """Read what users responded to a record; drafts, and what they discarded, say nothing.
 
     `to_json` does not say which responses were submitted, as ``to_list(flatten=True)`` does. Those of a pending record
@@ -101,7 +101,7 @@ def read_record(record: Mapping[str, object], id: str, label: str) -> Answered:
     --------
     >>> responses = {"label": [{"value": "cat", "user_id": "u1", "status": "submitted"}]}
     >>> read_record({"id": "7", "fields": {"text": "purrs"}, "responses": responses}, "id", "label")
-    Answered(id='7', said=[Said(label='cat', annotator='u1')], names={'label'}, n_open=0, n_untold=0)
+    AnsweredItem(id='7', said=[Said(label='cat', annotator='u1')], names={'label'}, n_open=0, n_untold=0)
     """
     responses = record.get("responses") or {}
     if not isinstance(responses, dict):
@@ -116,10 +116,10 @@ def read_record(record: Mapping[str, object], id: str, label: str) -> Answered:
         for one, odd in zip(given, untold, strict=True)
     ]
     n, names = sum(untold), {str(name) for name, all_ in responses.items() if all_}
-    return Answered(_id(record, id), said, names, *((n, 0) if pending else (0, n)))
+    return AnsweredItem(_id(record, id), said, names, *((n, 0) if pending else (0, n)))
 
 
-def read_flat(record: Mapping[str, object], id: str, label: str) -> Answered:
+def read_flat(record: Mapping[str, object], id: str, label: str) -> AnsweredItem:
     """Read what users responded to a record whose parts all have names of their own, such as ``label.responses``.
 
     Raises
@@ -131,7 +131,7 @@ def read_flat(record: Mapping[str, object], id: str, label: str) -> Answered:
     --------
     >>> said = {"label.responses": ["cat"], "label.responses.users": ["u1"], "label.responses.status": ["discarded"]}
     >>> read_flat({"id": "7", "text": "purrs", **said}, "id", "label")
-    Answered(id='7', said=[Said(label='', annotator='u1')], names={'label'}, n_open=0, n_untold=0)
+    AnsweredItem(id='7', said=[Said(label='', annotator='u1')], names={'label'}, n_open=0, n_untold=0)
     """
     values, users, states = (record.get(f"{label}.responses{part}") or [] for part in ("", ".users", ".status"))
     if not (isinstance(values, list) and isinstance(users, list) and isinstance(states, list)) or not (
@@ -143,7 +143,7 @@ def read_flat(record: Mapping[str, object], id: str, label: str) -> Answered:
     pairs = zip(values, states, strict=True)
     ending = ".responses"
     names = {name.removesuffix(ending) for name in record if name.endswith(ending) and record[name]}
-    return Answered(_id(record, id), said, names, 0, sum(state is None and v is not None for v, state in pairs))
+    return AnsweredItem(_id(record, id), said, names, 0, sum(state is None and v is not None for v, state in pairs))
 
 
 def _id(record: Mapping[str, object], id: str) -> str:

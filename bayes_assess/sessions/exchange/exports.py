@@ -11,7 +11,7 @@ from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.sessions.exchange import argilla, label_studio
-from bayes_assess.sessions.exchange.answered import Answered, UnreadableTask, kind_of
+from bayes_assess.sessions.exchange.answered import AnsweredItem, UnreadableTask, kind_of
 from bayes_assess.sessions.exchange.grid import Grid, decoded
 from bayes_assess.sessions.exchange.tasks import SUFFIX
 
@@ -24,7 +24,7 @@ class _Format(NamedTuple):
     unit: str
     numbered: bool  # whether the tool shows people a number of its own
     found_in: Callable[[Mapping[str, object]], bool]
-    read: Callable[[Mapping[str, object], str, str], Answered]
+    read: Callable[[Mapping[str, object], str, str], AnsweredItem]
 
 
 _FORMATS = (
@@ -96,7 +96,7 @@ def read_export(path: Path, id: str = "id", label: str = "label") -> Grid:
     return Grid(rows, columns, wrong, form.unit, counted, notes)
 
 
-def _read(found: object, form: _Format, id: str, label: str) -> Answered:
+def _read(found: object, form: _Format, id: str, label: str) -> AnsweredItem:
     if not isinstance(found, dict):
         raise UnreadableTask(f"there is {kind_of(found)} in the place of a {form.unit}")
     if not form.found_in(found):

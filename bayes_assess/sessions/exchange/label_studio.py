@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from bayes_assess.errors import OutputError
 from bayes_assess.sessions.exchange.answered import (
-    Answered,
+    AnsweredItem,
     Said,
     UnreadableTask,
     are_objects,
@@ -121,7 +121,7 @@ def is_annotation(found: Mapping[str, object]) -> bool:
     return "annotation_id" in found
 
 
-def read_task(task: Mapping[str, object], id: str, label: str) -> Answered:
+def read_task(task: Mapping[str, object], id: str, label: str) -> AnsweredItem:
     """Read what annotators said of a task of the JSON export; annotations that were skipped say nothing.
 
     Raises
@@ -133,7 +133,7 @@ def read_task(task: Mapping[str, object], id: str, label: str) -> Answered:
     --------
     >>> said = {"result": [{"from_name": "label", "value": {"choices": ["cat"]}}], "completed_by": {"email": "a@b.org"}}
     >>> read_task({"id": 1, "data": {"item_id": 7}, "annotations": [said]}, "id", "label")
-    Answered(id='7', said=[Said(label='cat', annotator='a@b.org')], names={'label'}, n_open=0, n_untold=0)
+    AnsweredItem(id='7', said=[Said(label='cat', annotator='a@b.org')], names={'label'}, n_open=0, n_untold=0)
     """
     data = task.get("data")
     if not isinstance(data, dict):
@@ -153,10 +153,10 @@ def read_task(task: Mapping[str, object], id: str, label: str) -> Answered:
         cancelled = annotation.get("was_cancelled") or annotation.get("skipped")
         mine = [] if cancelled else [_said(one, label) for one in results if one.get("from_name") == label]
         said.append(Said(joined(part for parts in mine for part in parts), _person(annotation.get("completed_by"))))
-    return Answered(text_of(data[key]), said, names)
+    return AnsweredItem(text_of(data[key]), said, names)
 
 
-def read_annotation(found: Mapping[str, object], id: str, label: str) -> Answered:
+def read_annotation(found: Mapping[str, object], id: str, label: str) -> AnsweredItem:
     """Read an annotation of the JSON-MIN export.
 
     Raises
@@ -167,7 +167,7 @@ def read_annotation(found: Mapping[str, object], id: str, label: str) -> Answere
     Examples
     --------
     >>> read_annotation({"id": 1, "item_id": 7, "label": "cat", "annotator": 3, "annotation_id": 5}, "id", "label")
-    Answered(id='7', said=[Said(label='cat', annotator='3')], names={'label'}, n_open=0, n_untold=0)
+    AnsweredItem(id='7', said=[Said(label='cat', annotator='3')], names={'label'}, n_open=0, n_untold=0)
     """
     key = ID if id == "id" else id
     if key not in found:
@@ -177,7 +177,7 @@ def read_annotation(found: Mapping[str, object], id: str, label: str) -> Answere
     parts = value if isinstance(value, list) else [] if value is None else [value]
     mine = [text for part in parts for text in (_of_value(part) if isinstance(part, dict) else [text_of(part)])]
     names = {str(name) for name in found if name not in (ID, id, *_OWN)}
-    return Answered(text_of(found[key]), [Said(joined(mine), _person(found.get("annotator")))], names)
+    return AnsweredItem(text_of(found[key]), [Said(joined(mine), _person(found.get("annotator")))], names)
 
 
 def _said(result: Mapping[str, object], label: str) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import objects, show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Int
-from bayes_assess.books.annotators import Told, annotator_names
+from bayes_assess.books.annotators import ToldLabels, annotator_names
 from bayes_assess.errors import LabelError
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.team.agreement import Agreement
@@ -212,7 +212,7 @@ class Adjudication(Campaign):
         if not len(told_ids):
             return
         items = self.pool.positions(told_ids)
-        told = Told(items, space.codes(told_labels, told_ids), names[kept])
+        told = ToldLabels(items, space.codes(told_labels, told_ids), names[kept])
         first, further = self._annotators.divide(told, self._items.label, told_ids, space)
         if not len(first.items) and not len(further.items):
             return
@@ -237,10 +237,10 @@ class Adjudication(Campaign):
                 self._become(self._decided("revise", payload), "revise", payload)
             else:
                 self._write("revise", payload)
-                self._annotators.record(Told(items, codes, np.full(len(items), annotator, object)))
+                self._annotators.record(ToldLabels(items, codes, np.full(len(items), annotator, object)))
         return len(items)
 
-    def _plain(self, told: Told) -> dict[str, object]:
+    def _plain(self, told: ToldLabels) -> dict[str, object]:
         return {**self._units.recorded(told.items, told.codes), "annotators": told.annotators}
 
     def _decide(self, kind: str, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
