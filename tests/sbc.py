@@ -19,7 +19,7 @@ def ranks(truth: np.ndarray, draws: np.ndarray, rng: np.random.Generator) -> np.
     ----------
     truth : (...)
     draws : (L, ...)
-    rng : generator for ties, which rounding makes where a law piles up against 0 or 1
+    rng : generator for ties, which rounding makes where a distribution piles up against 0 or 1
 
     Returns
     -------

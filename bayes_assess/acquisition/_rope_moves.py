@@ -27,8 +27,8 @@ def rope_moves(a: Float[Array, " 2"], b: Float[Array, " 2"], eps: Float[Array, "
     Parameters
     ----------
     a, b : (2,)
-        Parameters of both groups' Beta laws. The changes are within 1e-10 where all are at least 0.1, within 1e-3 at
-        0.003, where the distribution all but sits on the ends.
+        Parameters of both groups' Beta distributions. The changes are within 1e-10 where all are at least 0.1, within
+        1e-3 at 0.003, where the distribution all but sits on the ends.
     eps : scalar in [0, 1)
 
     Returns

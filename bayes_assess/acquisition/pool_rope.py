@@ -72,11 +72,11 @@ def pool_rope_masses(
     for start in range(0, len(found), step):
         counts_, a_, b_ = (x[start : start + step] for x in flat)
         n_states = len(a_)
-        laws = _counts_of(counts_[..., 1].ravel(), counts_.sum(-1).ravel(), np.tile(size, n_states), a_, b_)
+        distributions = _counts_of(counts_[..., 1].ravel(), counts_.sum(-1).ravel(), np.tile(size, n_states), a_, b_)
         base = n_groups * np.arange(n_states)[:, None]
         one, other = (base + first).ravel(), (base + second).ravel()
         masses = [
-            _difference(laws, one[i : i + pairs_at_once], other[i : i + pairs_at_once], rope)
+            _difference(distributions, one[i : i + pairs_at_once], other[i : i + pairs_at_once], rope)
             for i in range(0, len(one), pairs_at_once)
         ]
         found[start : start + step] = np.concatenate(masses).reshape(n_states, len(first), 3)
@@ -255,19 +255,20 @@ def _counts_of(successes, labelled, size, a, b) -> _Counts:
     )
 
 
-def _difference(laws: _Counts, first: np.ndarray, second: np.ndarray, rope: float) -> Float[np.ndarray, "P 3"]:
+def _difference(distributions: _Counts, first: np.ndarray, second: np.ndarray, rope: float) -> Float[np.ndarray, "P 3"]:
     """Masses of X_first - X_second: a count that is summed exactly is summed over, else the narrower of the two."""
-    alike = laws.summed[first] == laws.summed[second]
-    swapped = np.where(alike, laws.spread[first] < laws.spread[second], laws.summed[first])
+    alike = distributions.summed[first] == distributions.summed[second]
+    swapped = np.where(alike, distributions.spread[first] < distributions.spread[second], distributions.summed[first])
     wide, narrow = np.where(swapped, second, first), np.where(swapped, first, second)
-    x, weight = laws.nodes(narrow)
-    n, r = laws.n[wide, None], laws.r[wide, None]
+    x, weight = distributions.nodes(narrow)
+    n, r = distributions.n[wide, None], distributions.r[wide, None]
     above, below = n * (x + rope) - r, n * (x - rope) - r  # what K must exceed, or stay below
-    discrete = (laws.summed | (laws.rest > 0))[wide, None]
+    discrete = (distributions.summed | (distributions.rest > 0))[wide, None]
     above = np.where(discrete, np.floor(above + _NEARLY), above)
     below = np.where(discrete, np.ceil(below - _NEARLY) - 1, below)
     masses = _completed(
-        (weight * laws.at_most(wide, below)).sum(-1), (weight * (1 - laws.at_most(wide, above))).sum(-1)
+        (weight * distributions.at_most(wide, below)).sum(-1),
+        (weight * (1 - distributions.at_most(wide, above))).sum(-1),
     )
     return np.where(swapped[:, None], masses[:, ::-1], masses)
 

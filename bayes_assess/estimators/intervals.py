@@ -149,7 +149,7 @@ def beta_binomial_interval(
         ends[wide, 0] = np.floor(n[wide] * share[:, 0])
         ends[wide, 1] = np.ceil(n[wide] * share[:, 1])
     exact = np.flatnonzero(~wide & (n > 0))
-    # Cantelli: a tail probability lies within sqrt(1 / tail) standard deviations, however skewed the law.
+    # Cantelli: a tail probability lies within sqrt(1 / tail) standard deviations, however skewed the distribution.
     half = np.ceil(max(_WINDOW_SDS, tail**-0.5) * sd).astype(np.int64) + 1
     step = max(1, _CHUNK // (2 * int(half[exact].max(initial=1)) + 2))
     for i in range(0, len(exact), step):

@@ -114,8 +114,8 @@ def program(
         right, wrong = xp.moveaxis(charts.log_shares(logit), -1, 0)
         share = xp.zeros((n_rows, 1))
         if n_outcomes > 2:
-            law = charts.LogitDirichlet(kappa * q, errors)
-            share = charts.log_shares(xp.asarray(numpyro.sample("error_logit", law)))
+            error_prior = charts.LogitDirichlet(kappa * q, errors)
+            share = charts.log_shares(xp.asarray(numpyro.sample("error_logit", error_prior)))
     log_theta = xp.zeros(told.shape).at[row[:, None], place].set(wrong[:, None] + share).at[row, own].set(right)
     numpyro.deterministic("theta", xp.exp(log_theta))
     with numpyro.plate("item", len(predictions)):

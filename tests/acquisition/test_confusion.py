@@ -166,7 +166,7 @@ def test_closed_form_equals_samples_within_their_error(theta, batches):
     assert (error < 0.02 * WEIGHT * DirichletConfusion(ALPHA).variance.sum(-1)).all()  # teeth
 
 
-def test_from_draws_it_is_the_reduction_under_the_draws_own_law():
+def test_from_draws_it_is_the_reduction_under_the_draws_own_distribution():
     # Three atoms of equal mass per row; everything can be enumerated.
     draws = np.random.default_rng(0).dirichlet(np.ones(4), (3, 3))
     expected = draws.var(0).sum(-1)

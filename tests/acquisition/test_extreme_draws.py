@@ -1,4 +1,4 @@
-"""The search on the grid has the law of full posterior draws."""
+"""The search on the grid has the distribution of full posterior draws."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def play(belief, m, greatest, available=None, seed=0, n=N):
         return np.asarray(_play(jax.random.split(jax.random.key(seed), n), a, b, available, m, greatest))
 
 
-def least_law(a, b):
+def least_probabilities(a, b):
     """P(arm g has the least draw), by quadrature over the quantile u of arm g, which no density can upset."""
-    laws = [stats.beta(*parameters) for parameters in zip(a, b, strict=True)]
+    betas = [stats.beta(*parameters) for parameters in zip(a, b, strict=True)]
 
     def others_above(u, g):
-        x = laws[g].ppf(u)
-        return np.prod([law.sf(x) for h, law in enumerate(laws) if h != g])
+        x = betas[g].ppf(u)
+        return np.prod([one.sf(x) for h, one in enumerate(betas) if h != g])
 
     return np.array([integrate.quad(others_above, 0, 1, args=(g,), limit=400, epsabs=1e-8)[0] for g in range(len(a))])
 
@@ -54,14 +54,14 @@ def least_law(a, b):
 @pytest.mark.parametrize("name", BELIEFS)
 def test_one_arm_is_extreme_as_often_as_it_should_be(name, greatest):
     a, b = BELIEFS[name]
-    law = least_law(*((b, a) if greatest else (a, b)))  # 1 - theta ~ Beta(b, a)
-    assert law.sum() == pytest.approx(1, abs=1e-5)
+    probabilities = least_probabilities(*((b, a) if greatest else (a, b)))  # 1 - theta ~ Beta(b, a)
+    assert probabilities.sum() == pytest.approx(1, abs=1e-5)
     counts = np.bincount(play((a, b), 1, greatest).ravel(), minlength=len(a))
     assert counts.sum() == N
-    likely = law * N > 5
+    likely = probabilities * N > 5
     np.testing.assert_array_less(counts[~likely], 30)
     if likely.sum() > 1:
-        expected = law[likely] / law[likely].sum() * counts[likely].sum()
+        expected = probabilities[likely] / probabilities[likely].sum() * counts[likely].sum()
         assert stats.chisquare(counts[likely], expected).pvalue > ALPHA
 
 

@@ -87,7 +87,7 @@ def test_rows_of_a_mixture_gain_about_what_its_draws_say_without_a_draw():
     value = ConfusionVarianceReduction(3)(posterior.mean, posterior, WEIGHT)
     draws = posterior.sample(jax.random.key(0), 40_000)
     from_draws = sample_dirichlet_variance_reduction(posterior.mean, draws, WEIGHT)
-    # Draws know what a label of a row tells of the law that all rows share; rows as if they were apart do not.
+    # Draws know what a label of a row tells of the distribution that all rows share; rows as if they were apart do not.
     assert np.argsort(value).tolist() == np.argsort(from_draws).tolist()
     assert (value < from_draws).all()
     assert (value > 0.6 * np.asarray(from_draws)).all()

@@ -121,7 +121,7 @@ def test_the_example_of_the_paper():
 
 
 @pytest.mark.parametrize("rope", [0.0, 1e-12, 0.05, 0.3, 0.9, 0.999])
-def test_two_uniform_laws_leave_the_corners_of_a_square(rope):
+def test_two_uniform_distributions_leave_the_corners_of_a_square(rope):
     corner = (1 - rope) ** 2 / 2
     expected = [corner, 1 - 2 * corner, corner]
     np.testing.assert_allclose(rope_masses_beta(1.0, 1.0, 1.0, 1.0, rope), expected, rtol=0, atol=1e-13)

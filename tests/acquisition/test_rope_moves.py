@@ -45,7 +45,7 @@ def test_moves_are_differences_of_the_masses(low, high, rope):
 
 
 @pytest.mark.parametrize("rope", ROPES)
-def test_moves_of_close_narrow_laws(rope):
+def test_moves_of_close_narrow_distributions(rope):
     """Where a label matters: thousands of labels, and a difference of about the rope."""
     rng = np.random.default_rng(1)
     n, mean = np.exp(rng.uniform(6, 13, (40, 2))), rng.uniform(0.1, 0.6, (40, 1))
@@ -71,6 +71,6 @@ def test_moves_add_up_to_nothing_and_are_a_martingale(parameters, rope):
     a, b = np.array(parameters[:2]), np.array(parameters[2:])
     found = moves(a, b, rope)
     np.testing.assert_allclose(found.sum(-1), 0, atol=1e-15)
-    # Under the posterior predictive law of the next label no mass moves on average.
+    # Under the posterior predictive distribution of the next label no mass moves on average.
     agree = a / (a + b)
     np.testing.assert_allclose((1 - agree)[:, None] * found[:, 0] + agree[:, None] * found[:, 1], 0, atol=1e-14)

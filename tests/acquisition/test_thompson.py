@@ -25,23 +25,23 @@ def keys(seed, n=N):
     return jax.random.split(jax.random.key(seed), n)
 
 
-def winner_law(a, b):
+def winner_probabilities(a, b):
     """P(arm g has the greatest of independent Beta(a_g, b_g) draws), by quadrature."""
-    laws = [stats.beta(*parameters) for parameters in zip(a, b, strict=True)]
+    betas = [stats.beta(*parameters) for parameters in zip(a, b, strict=True)]
 
     def density(x, g):
-        return laws[g].pdf(x) * np.prod([law.cdf(x) for h, law in enumerate(laws) if h != g])
+        return betas[g].pdf(x) * np.prod([one.cdf(x) for h, one in enumerate(betas) if h != g])
 
-    law = np.array([integrate.quad(density, 0, 1, args=(g,), epsabs=1e-10)[0] for g in range(len(laws))])
-    assert law.sum() == pytest.approx(1, abs=1e-8)
-    return law
+    probabilities = np.array([integrate.quad(density, 0, 1, args=(g,), epsabs=1e-10)[0] for g in range(len(betas))])
+    assert probabilities.sum() == pytest.approx(1, abs=1e-8)
+    return probabilities
 
 
-def chi_square(arms, law):
-    counts = np.bincount(np.asarray(arms), minlength=len(law))
-    assert len(counts) == len(law)
-    np.testing.assert_array_equal(counts[law == 0], 0)
-    return stats.chisquare(counts[law > 0], len(np.asarray(arms)) * law[law > 0]).pvalue
+def chi_square(arms, probabilities):
+    counts = np.bincount(np.asarray(arms), minlength=len(probabilities))
+    assert len(counts) == len(probabilities)
+    np.testing.assert_array_equal(counts[probabilities == 0], 0)
+    return stats.chisquare(counts[probabilities > 0], len(np.asarray(arms)) * probabilities[probabilities > 0]).pvalue
 
 
 def draw_winner(a, b, key, available):
@@ -154,35 +154,35 @@ def test_thompson_plays_the_second_of_two_arms_as_often_as_it_is_the_better_one(
 def test_thompson_plays_every_arm_as_often_as_it_is_the_best():
     draws = BetaBernoulli(A, B).sample(jax.random.key(5), N)
     arms = best_of_draws(keys(5), draws, jnp.ones(4, bool))
-    assert chi_square(arms, winner_law(A, B)) > ALPHA
+    assert chi_square(arms, winner_probabilities(A, B)) > ALPHA
 
 
 # -- top-two ---------------------------------------------------------------------------------------------------------
 
 
-def challenger_law(law):
+def challenger_probabilities(probabilities):
     """P(J): leader I with probability p_I, then redrawn until J != I wins, with probability p_J / (1 - p_I)."""
-    return law * ((law / (1 - law)).sum() - law / (1 - law))
+    return probabilities * ((probabilities / (1 - probabilities)).sum() - probabilities / (1 - probabilities))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
 def test_top_two_plays_leader_and_challenger_as_often_as_it_should(beta):
-    law = winner_law(A, B)
-    expected = (1 - beta) * law + beta * challenger_law(law)
+    probabilities = winner_probabilities(A, B)
+    expected = (1 - beta) * probabilities + beta * challenger_probabilities(probabilities)
     arms = play_top_two(beta, seed=6)
     assert chi_square(arms, expected) > ALPHA
-    # The check has teeth: the coin the other way round would be another law.
+    # The check has teeth: the coin the other way round would be another distribution.
     if beta != 0.5:
-        assert chi_square(arms, beta * law + (1 - beta) * challenger_law(law)) < ALPHA
+        assert chi_square(arms, beta * probabilities + (1 - beta) * challenger_probabilities(probabilities)) < ALPHA
 
 
 def test_top_two_never_plays_an_exhausted_arm():
     available = [True, False, True, True]
-    law = np.zeros(4)
-    law[available] = winner_law(A[available], B[available])
+    probabilities = np.zeros(4)
+    probabilities[available] = winner_probabilities(A[available], B[available])
     expected = np.zeros(4)
-    expected[available] = 0.5 * law[available] + 0.5 * challenger_law(law[available])
+    expected[available] = 0.5 * probabilities[available] + 0.5 * challenger_probabilities(probabilities[available])
     assert chi_square(play_top_two(0.5, available=available, seed=7), expected) > ALPHA
 
 
@@ -195,7 +195,7 @@ def test_top_two_plays_the_only_arm_that_is_left(beta):
 def test_top_two_ends_when_one_arm_is_certain_and_then_plays_the_winner_among_the_others():
     a, b = np.array([1e6, 3.0, 2.0]), np.array([1.0, 2.0, 2.0])
     arms = play_top_two(1.0, a, b, seed=8)
-    others = winner_law(a[1:], b[1:])
+    others = winner_probabilities(a[1:], b[1:])
     assert chi_square(arms, np.array([0, *others])) > ALPHA
 
 

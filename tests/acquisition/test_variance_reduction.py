@@ -104,7 +104,7 @@ def test_closed_form_equals_samples_within_their_error(theta, batches):
     assert (error < 0.01 * WEIGHT * BetaBernoulli(A, B).variance).all()  # teeth
 
 
-def test_from_draws_it_is_the_reduction_under_the_draws_own_law():
+def test_from_draws_it_is_the_reduction_under_the_draws_own_distribution():
     # Three atoms of equal mass; everything can be enumerated.
     draws = np.array([[0.1], [0.5], [0.9]])
     after = []

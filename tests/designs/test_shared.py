@@ -227,7 +227,7 @@ BETAS = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
 def least():
     """How often each of four independent Beta variables is the least, by quadrature."""
     theta = np.linspace(0, 1, 200_001)[1:-1]
-    pdf, sf = (law(theta[:, None], *BETAS) for law in (stats.beta.pdf, stats.beta.sf))
+    pdf, sf = (distribution(theta[:, None], *BETAS) for distribution in (stats.beta.pdf, stats.beta.sf))
     return np.trapezoid(pdf * np.stack([np.delete(sf, g, 1).prod(1) for g in range(4)], 1), theta, axis=0)
 
 

@@ -20,15 +20,17 @@ def population_gap(a, b, s):
 
 def absolute_gap(a, b, s):
     """E|theta - s| as the areas under the distribution function up to s and under the survival function from s."""
-    law = stats.beta(a, b)
+    distribution = stats.beta(a, b)
     tail, near = 10.0 ** -np.arange(3, 12, 3), 10.0 ** -np.arange(1, 10)
-    points = np.concatenate([law.ppf(tail), law.ppf([0.05, 0.3, 0.5, 0.7, 0.95]), law.isf(tail), near, 1 - near])
+    points = np.concatenate(
+        [distribution.ppf(tail), distribution.ppf([0.05, 0.3, 0.5, 0.7, 0.95]), distribution.isf(tail), near, 1 - near]
+    )
 
     def area(function, low, high):
         ends = np.unique(np.concatenate([[low], points[(points > low) & (points < high)], [high]]))
         return sum(integrate.quad(function, *ends[i : i + 2], epsabs=1e-13)[0] for i in range(len(ends) - 1))
 
-    return area(law.cdf, 0.0, s) + area(law.sf, s, 1.0)
+    return area(distribution.cdf, 0.0, s) + area(distribution.sf, s, 1.0)
 
 
 @pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")  # of an error; the comparison says how large
@@ -61,8 +63,8 @@ def test_differences_have_the_moments_of_the_mixture_of_pools():
     posterior = HierarchicalAccuracy.from_prior(n_groups=3).update_counts(told)
     half = difference_in_halves(posterior, told, sizes, np.array([0, 0]), np.array([1, 2]))
     weight, (a, b) = np.asarray(posterior.weight), map(np.asarray, posterior.parts)
-    law = stats.betabinom(sizes - told.sum(1), a, b)
-    mean, variance = (told[:, 1] + law.mean()) / sizes, law.var() / sizes**2
+    distribution = stats.betabinom(sizes - told.sum(1), a, b)
+    mean, variance = (told[:, 1] + distribution.mean()) / sizes, distribution.var() / sizes**2
     away, spread = mean[:, [0]] - mean[:, 1:], variance[:, [0]] + variance[:, 1:]
     middle = weight @ away
     np.testing.assert_allclose(half.mean, (1 + middle) / 2, rtol=1e-12)

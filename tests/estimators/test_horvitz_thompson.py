@@ -16,12 +16,12 @@ def test_beta_intervals_have_the_mean_and_the_variance(value, share):
     variance = share * value * (1 - value)
     low, high = beta_interval(value, variance, 0.9)
     total = 1 / share - 1
-    law = stats.beta(value * total, (1 - value) * total)
-    assert law.var() == pytest.approx(variance, rel=1e-6)
+    distribution = stats.beta(value * total, (1 - value) * total)
+    assert distribution.var() == pytest.approx(variance, rel=1e-6)
     assert 0 <= low <= value <= high <= 1
     # Ends are rounded, and beside 0 and 1 the density can be infinite.
-    assert law.cdf(np.nextafter(low, -1)) <= 0.05 + 1e-6
-    assert law.sf(np.nextafter(high, 2)) <= 0.05 + 1e-6
+    assert distribution.cdf(np.nextafter(low, -1)) <= 0.05 + 1e-6
+    assert distribution.sf(np.nextafter(high, 2)) <= 0.05 + 1e-6
 
 
 def test_beta_intervals_at_the_ends_have_a_width_unless_exact():

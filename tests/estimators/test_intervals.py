@@ -54,11 +54,11 @@ def check_equal_tailed(n, a, b, level, *, lost=1e-9):
 @given(parameter, parameter, level)
 def test_a_beta_interval_leaves_half_of_the_rest_on_either_side(a, b, level):
     lower, upper = beta_interval(a, b, level)
-    law, tail = stats.beta(a, b), (1 - level) / 2
+    distribution, tail = stats.beta(a, b), (1 - level) / 2
     if 1e-300 < lower < 1 - 1e-6:
-        assert law.cdf(lower) == pytest.approx(tail, rel=1e-6)
+        assert distribution.cdf(lower) == pytest.approx(tail, rel=1e-6)
     if 1e-300 < upper < 1 - 1e-6:
-        assert law.sf(upper) == pytest.approx(tail, rel=1e-6)
+        assert distribution.sf(upper) == pytest.approx(tail, rel=1e-6)
     assert 0 <= lower <= upper <= 1
 
 
@@ -88,17 +88,17 @@ def test_named_small_cases_equal_brute_force(n, a, b, level):
 @pytest.mark.parametrize(("a", "b"), [(0.005, 1.995), (0.003, 1), (0.01, 100), (1, 50), (0.02, 0.5)])
 @pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize("n", [100, 300, 700])
-def test_skewed_laws_keep_both_tails(n, a, b, level, mirrored):
+def test_skewed_distributions_keep_both_tails(n, a, b, level, mirrored):
     # A prior from scores near 0 or 1: most of the mass on one count, the rest far away, many deviations off.
     a, b = (b, a) if mirrored else (a, b)
     if stats.betabinom(n, a, b).std() > 32:
-        return  # wide laws are not summed
+        return  # wide distributions are not summed
     check_equal_tailed(n, a, b, level)
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.integers(200, 3000), st.floats(1.0, 500.0), st.floats(1.0, 500.0), level)
-def test_laws_just_narrow_enough_to_be_summed_equal_brute_force(n, a, b, level):
+def test_distributions_just_narrow_enough_to_be_summed_equal_brute_force(n, a, b, level):
     if stats.betabinom(n, a, b).std() < 32:
         check_equal_tailed(n, a, b, level)
 
@@ -108,7 +108,7 @@ def test_groups_do_not_depend_on_their_neighbours():
     n = rng.integers(0, 5000, 300)
     a, b = np.exp(rng.uniform(-2, 6, (2, 300)))
     together = beta_binomial_interval(n, a, b, 0.9)
-    alone = np.stack([one_interval(*law, 0.9) for law in zip(n, a, b, strict=True)])
+    alone = np.stack([one_interval(*distribution, 0.9) for distribution in zip(n, a, b, strict=True)])
     np.testing.assert_array_equal(together, alone)
 
 
@@ -220,7 +220,7 @@ def test_everything_labelled_is_exact_and_without_width(n, data):
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.data(), level)
-def test_pool_intervals_lie_between_what_is_possible_and_hold_the_mean_of_a_wide_law(data, level):
+def test_pool_intervals_lie_between_what_is_possible_and_hold_the_mean_of_a_wide_distribution(data, level):
     n = data.draw(st.integers(1, 5000))
     labelled = data.draw(st.integers(0, n - 1))
     r = data.draw(st.integers(0, labelled))
@@ -259,7 +259,7 @@ def test_arguments_broadcast_and_none_at_all_give_none():
     )
 
 
-def test_a_pool_mean_is_the_mean_of_its_law():
+def test_a_pool_mean_is_the_mean_of_its_distribution():
     n, labelled, r, a, b = 30, 12, 9, 10.0, 4.0
     expected = (r + stats.betabinom(n - labelled, a, b).mean()) / n
     assert pool_mean(r, labelled, n, a / (a + b)) == pytest.approx(expected, rel=1e-14)
@@ -284,13 +284,14 @@ def test_pools_drawn_from_the_prior_are_covered_as_often_as_stated(a, b, size, l
     covered = np.mean((ends[:, 0] <= right / size + 1e-12) & (right / size <= ends[:, 1] + 1e-12))
     # What coverage should be: the exact probability inside, averaged over the labels that were drawn.
     rest = size - labelled
-    law = stats.betabinom(rest, a + r, b + labelled - r)
+    distribution = stats.betabinom(rest, a + r, b + labelled - r)
     inside = (
-        law.cdf(np.floor(ends[:, 1] * size - r + 1e-6)) - law.cdf(np.ceil(ends[:, 0] * size - r - 1e-6) - 1)
+        distribution.cdf(np.floor(ends[:, 1] * size - r + 1e-6))
+        - distribution.cdf(np.ceil(ends[:, 0] * size - r - 1e-6) - 1)
     ).mean()
     # 5 binomial standard errors: 6e-7.
     assert abs(covered - inside) < 5 * np.sqrt(inside * (1 - inside) / m) + 1e-12
-    slack = 0 if np.isin(rest, [25, 15, 55, 1]) else 0.005  # matched laws are off by a fiftieth of a deviation
+    slack = 0 if np.isin(rest, [25, 15, 55, 1]) else 0.005  # matched distributions are off by a fiftieth of a deviation
     assert inside >= level - slack
 
 

@@ -171,8 +171,8 @@ def test_one_item_missed_stands_for_as_many_as_are_missed_for_each_that_is_drawn
     unseen = UnseenItems(f=np.array([z, 0.0]), g=np.ones(2), inclusion=np.full(2, b), size=np.full(2, 1000.0))
     hidden, one = _missed(unseen.f, unseen, 0.025)
     assert hidden == 0  # 1,000 items are not all missed by chance
-    law = stats.nbinom(1, b)
-    assert one.mean == pytest.approx(z * law.mean())
-    assert one.variance == pytest.approx(z**2 * law.var())
+    distribution = stats.nbinom(1, b)
+    assert one.mean == pytest.approx(z * distribution.mean())
+    assert one.variance == pytest.approx(z**2 * distribution.var())
     few = unseen._replace(size=np.full(2, 10.0))  # ten are, with a probability of .056
     assert _missed(few.f, few, 0.025) == (20.0, (0.0, 0.0))

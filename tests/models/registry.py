@@ -81,9 +81,9 @@ def _beta_narrow(prior, groups, predictions, labels):
 
 
 def _beta_moments(belief):
-    law = stats.beta(belief.a, belief.b)
-    variance, excess = law.stats("vk")
-    return law.mean(), variance, (excess + 3) * variance**2
+    distribution = stats.beta(belief.a, belief.b)
+    variance, excess = distribution.stats("vk")
+    return distribution.mean(), variance, (excess + 3) * variance**2
 
 
 BETA_BERNOULLI = ModelCase(
@@ -97,7 +97,7 @@ BETA_BERNOULLI = ModelCase(
     statistics=beta_bernoulli.statistics,
     parameters=lambda belief: np.stack([belief.a, belief.b]),
     exact_log_marginal=lambda prior, s: (
-        # The beta-binomial law counts orderings; a sequence of labels is one of them.
+        # The beta-binomial distribution counts orderings; a sequence of labels is one of them.
         stats.betabinom.logpmf(s[0], s[1], prior.a, prior.b) - np.log(special.binom(s[1], s[0]))
     ),
     exact_log_prob=lambda belief, theta: stats.beta.logpdf(theta, belief.a, belief.b),
@@ -149,13 +149,13 @@ def _confusion_narrow(prior, predictions, _, labels):
 
 
 def _confusion_moments(belief):
-    law = stats.beta(belief.alpha, belief.alpha.sum(-1, keepdims=True) - belief.alpha)
-    variance, excess = law.stats("vk")
-    return law.mean(), variance, (excess + 3) * variance**2
+    distribution = stats.beta(belief.alpha, belief.alpha.sum(-1, keepdims=True) - belief.alpha)
+    variance, excess = distribution.stats("vk")
+    return distribution.mean(), variance, (excess + 3) * variance**2
 
 
 def _confusion_log_marginal(prior, counts):
-    # The Dirichlet-multinomial law counts orderings; a sequence of labels is one of them.
+    # The Dirichlet-multinomial distribution counts orderings; a sequence of labels is one of them.
     n = counts[0].sum(-1)
     orderings = special.gammaln(n + 1) - special.gammaln(counts[0] + 1).sum(-1)
     return stats.dirichlet_multinomial.logpmf(counts[0], prior.alpha, n) - orderings
@@ -279,7 +279,7 @@ PAIRED_OUTCOMES = ModelCase(
     arguments=lambda prior: {"alpha": jnp.asarray(prior.alpha)},
     statistics=lambda groups, outcomes, n_groups: (paired.statistics(groups, outcomes, n_groups),),
     parameters=lambda belief: belief.alpha,
-    exact_log_marginal=_confusion_log_marginal,  # both are laws of Dirichlet rows `alpha`
+    exact_log_marginal=_confusion_log_marginal,  # both are distributions of Dirichlet rows `alpha`
     exact_log_prob=_confusion_log_prob,
     exact_moments=_confusion_moments,
     faults={

@@ -32,7 +32,7 @@ def quantile():
 
 
 def deviations(x, p, a, b):
-    """Error in units of the law's standard deviation."""
+    """Error in units of the distribution's standard deviation."""
     return np.abs(x - stats.beta.ppf(p, a, b)) / stats.beta.std(a, b)
 
 

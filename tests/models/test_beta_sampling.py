@@ -1,6 +1,6 @@
-"""The Beta sampler draws from the Beta law.
+"""The Beta sampler draws from the Beta distribution.
 
-Laws are compared by the greatest distance D between empirical and exact CDF. For n draws of any law
+Distributions are compared by the greatest distance D between empirical and exact CDF. For n draws of any distribution
 P(D > e) <= 2 exp(-2 n e^2) (Massart 1990), so that `bound(n)` is exceeded once in a million tests.
 """
 
@@ -67,11 +67,11 @@ def sample(draw, a, b, seed=0, n=N, dtype=jnp.float64):
         return np.asarray(draw(jax.random.key(seed), jnp.full(n, a, dtype), jnp.full(n, b, dtype)))
 
 
-# -- the law ---------------------------------------------------------------------------------------------------------
+# -- the distribution -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("a", "b"), PARAMETERS)
-def test_draws_have_the_beta_law(draw, a, b):
+def test_draws_have_the_beta_distribution(draw, a, b):
     x = sample(draw, a, b)
     assert ((x >= 0) & (x <= 1)).all()
     assert distance(x, stats.beta(a, b).cdf) < bound(N)
@@ -99,12 +99,12 @@ def test_tiny_equal_parameters_give_a_fair_coin(draw, a):
     assert abs(((x > 0.01) & (x < 0.99)).mean() - inside) < 5 * np.sqrt(inside / N) + 1 / N
 
 
-def test_swapping_the_parameters_mirrors_the_law(draw):
+def test_swapping_the_parameters_mirrors_the_distribution(draw):
     x, y = sample(draw, 0.3, 2.0, seed=3), sample(draw, 2.0, 0.3, seed=4)
     assert stats.ks_2samp(x, 1 - y).pvalue > 1e-6
 
 
-def test_unequal_elements_of_one_call_each_have_their_own_law(draw):
+def test_unequal_elements_of_one_call_each_have_their_own_distribution(draw):
     # In one array, so that elements that are served at different rounds do not mix.
     n = 4_000
     a, b = (np.tile(column, n) for column in zip(*PARAMETERS, strict=True))
@@ -154,7 +154,7 @@ def test_32_bit_draws_are_uncorrelated_along_the_array(draw):
 
 
 def test_the_law_of_32_bit_draws_is_right_to_1e_5():
-    # In total variation: the law of the proposals weighted by the probability of taking them.
+    # In total variation: the distribution of the proposals weighted by the probability of taking them.
     x = np.linspace(-5.4, 5.4, 20_001)
     density = stats.norm.pdf(x)
     for d in np.geomspace(2 / 3, 1e8, 60):
@@ -242,7 +242,7 @@ def test_a_hundred_thousand_groups_with_a_billion_labels_are_served():
     x = belief.sample(jax.random.key(0), 3)
     assert x.shape == (3, groups)
     z = (x - belief.mean) / np.sqrt(belief.variance)
-    # At these counts the laws are normal up to a skewness of 1e-4.
+    # At these counts the distributions are normal up to a skewness of 1e-4.
     assert distance_to_normal(z.ravel()) < bound(z.size)
     assert (np.abs(z.mean(1)) < 5 / np.sqrt(groups)).all()
 
@@ -294,6 +294,6 @@ def test_a_planted_fault_is_caught(monkeypatch, fault):
     assert worst_distance() > 1
 
 
-@pytest.mark.slow  # as `test_draws_have_the_beta_law` in the quick tests
+@pytest.mark.slow  # as `test_draws_have_the_beta_distribution` in the quick tests
 def test_without_a_planted_fault_the_same_check_passes():
     assert worst_distance() < 1

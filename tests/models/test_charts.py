@@ -21,7 +21,7 @@ def _x64():
         yield
 
 
-def laws():
+def distributions():
     wide = ManySizes(Normal(jnp.zeros(2), 1.0).to_event(1), [0.0, 1.0], [0.3, 0.2])
     return {"dirichlet": LogitDirichlet(jnp.asarray(ALPHA), jnp.asarray(COUNTS)), "sizes": wide}
 
@@ -41,22 +41,22 @@ def test_draws_are_of_the_dirichlet_distribution():
     alpha = np.array([0.3, 2.0, 1.2])
     theta = np.exp(log_shares(LogitDirichlet(jnp.asarray(alpha)).sample(jax.random.key(0), (4000,))))
     for j in range(3):
-        law = stats.beta(alpha[j], alpha.sum() - alpha[j])
-        assert stats.kstest(theta[:, j], law.cdf).pvalue > 1e-3
+        distribution = stats.beta(alpha[j], alpha.sum() - alpha[j])
+        assert stats.kstest(theta[:, j], distribution.cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("name", laws())
+@pytest.mark.parametrize("name", distributions())
 def test_charts_have_an_inverse_and_a_jacobian(name):
-    law = laws()[name]
-    onto = biject_to(law.support)
-    u = jnp.asarray(np.random.default_rng(1).normal(0, 2, (50, *law.batch_shape, 2)))
+    distribution = distributions()[name]
+    onto = biject_to(distribution.support)
+    u = jnp.asarray(np.random.default_rng(1).normal(0, 2, (50, *distribution.batch_shape, 2)))
     x, back = jax.jit(lambda u: (onto(u), onto.inv(onto(u))))(u)
     np.testing.assert_allclose(back, u, rtol=1e-7, atol=1e-7)
 
     def each(i, j):  # of one element, others as they are
         return jax.jacobian(lambda v: onto(u[i].at[j].set(v))[j])(u[i][j])
 
-    places = list(np.ndindex(law.batch_shape)) or [()]
+    places = list(np.ndindex(distribution.batch_shape)) or [()]
     jacobians = jax.jit(lambda: [[each(i, j) for j in places] for i in range(5)])()
     log_determinant = jax.jit(onto.log_abs_det_jacobian)
     for i in range(5):
@@ -83,9 +83,9 @@ def test_coordinates_are_about_standard_whatever_the_parameters_and_the_labels()
 
 def log_density(u, log_a, log_b):
     """Of a Beta variable in its coordinate."""
-    law = LogitDirichlet(jnp.exp(jnp.stack([log_a, log_b])), jnp.zeros(2))
-    onto = biject_to(law.support)
-    return law.log_prob(onto(u[None])) + onto.log_abs_det_jacobian(u[None], onto(u[None]))
+    distribution = LogitDirichlet(jnp.exp(jnp.stack([log_a, log_b])), jnp.zeros(2))
+    onto = biject_to(distribution.support)
+    return distribution.log_prob(onto(u[None])) + onto.log_abs_det_jacobian(u[None], onto(u[None]))
 
 
 slopes_of = jax.jit(jax.vmap(jax.grad(log_density, argnums=(0, 1, 2)), in_axes=(0, None, None)))
@@ -104,20 +104,22 @@ def test_no_wall_stands_in_the_coordinates(a, b):
 
 
 def test_sizes_beyond_all_that_have_mass_are_no_wall():
-    onto = biject_to(laws()["sizes"].support)
-    law = laws()["sizes"]
+    onto = biject_to(distributions()["sizes"].support)
+    distribution = distributions()["sizes"]
     at = jnp.array([[0.0, 0.0], [8.0, 0.0], [-8.0, 0.0], [0.0, 8.0], [5.0, -5.0]])
-    log_density = np.asarray(jax.jit(lambda at: law.log_prob(onto(at)) + onto.log_abs_det_jacobian(at, onto(at)))(at))
+    log_density = np.asarray(
+        jax.jit(lambda at: distribution.log_prob(onto(at)) + onto.log_abs_det_jacobian(at, onto(at)))(at)
+    )
     assert float((log_density[0] - log_density[1:]).max()) < 500  # of an exponential, 100,000
 
 
 def test_a_normal_variable_near_an_estimate_stays_standard_and_has_the_posterior_for_unit():
     near, information = np.array([0.3, -2.0, 5.0]), np.array([0.0, 3.0, 4e4])
-    law = NormalNear(jnp.asarray(near), jnp.asarray(information))
-    z = np.asarray(law.sample(jax.random.key(0), (4_000,)))
+    distribution = NormalNear(jnp.asarray(near), jnp.asarray(information))
+    z = np.asarray(distribution.sample(jax.random.key(0), (4_000,)))
     assert min(stats.kstest(z[:, i], "norm").pvalue for i in range(3)) > 1e-3
-    np.testing.assert_allclose(law.log_prob(jnp.asarray(z)), stats.norm.logpdf(z), rtol=1e-9)
-    onto = biject_to(law.support)
+    np.testing.assert_allclose(distribution.log_prob(jnp.asarray(z)), stats.norm.logpdf(z), rtol=1e-9)
+    onto = biject_to(distribution.support)
     # A standard normal z, and an estimate of it with the variance 1 / information, have this posterior.
     precision = 1 + information
     np.testing.assert_allclose(onto(jnp.zeros(3)), near * information / precision)

@@ -141,10 +141,10 @@ def test_imagined_labels_at_the_mean_leave_the_mean_and_add_their_number():
 def test_moments_equal_scipy_row_by_row():
     belief = DirichletConfusion(ALPHA)
     for k, alpha in enumerate(ALPHA):
-        law = stats.dirichlet(alpha)
-        np.testing.assert_allclose(belief.mean[k], law.mean(), rtol=1e-14)
-        np.testing.assert_allclose(belief.variance[k], law.var(), rtol=1e-12)
-        assert belief.variance[k].sum() == pytest.approx(np.trace(law.cov()), rel=1e-12)
+        distribution = stats.dirichlet(alpha)
+        np.testing.assert_allclose(belief.mean[k], distribution.mean(), rtol=1e-14)
+        np.testing.assert_allclose(belief.variance[k], distribution.var(), rtol=1e-12)
+        assert belief.variance[k].sum() == pytest.approx(np.trace(distribution.cov()), rel=1e-12)
 
 
 def test_the_total_variance_of_a_row_is_the_published_formula():
@@ -176,7 +176,7 @@ def test_a_flat_density_is_two_up_to_the_corners():
     np.testing.assert_allclose(prior.log_prob(theta), np.log(2), rtol=1e-14)  # the simplex has area 1/2
 
 
-def test_two_labels_are_a_beta_law():
+def test_two_labels_are_a_beta_distribution():
     theta = np.array([[0.2, 0.8], [0.9, 0.1]])
     belief = DirichletConfusion(np.array([[0.3, 2.0], [50.0, 4.0]]))
     expected = stats.beta.logpdf(theta[:, 0], belief.alpha[:, 0], belief.alpha[:, 1])

@@ -1,4 +1,4 @@
-"""Draws of confusion matrices have the Dirichlet law."""
+"""Draws of confusion matrices have the Dirichlet distribution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALPHA = np.array([[2.0, 0.3, 1.2], [0.05, 4.0, 30.0]])
 
 
 def massart(n: int) -> float:
-    """Distance of empirical and exact CDF that n draws of any law exceed once in a million tests (Massart 1990)."""
+    """Distance of empirical and exact CDF that n draws exceed in one of a million tests (Massart 1990)."""
     return np.sqrt(np.log(2e6) / (2 * n))
 
 
@@ -49,13 +49,13 @@ def test_rows_of_draws_sum_to_one_and_are_never_nan(draws):
 
 
 @pytest.mark.parametrize("k", range(5))
-def test_every_component_has_its_beta_law(draws, k):
+def test_every_component_has_its_beta_distribution(draws, k):
     for j in range(3):
-        law = stats.beta(SAMPLED[k, j], SAMPLED[k].sum() - SAMPLED[k, j])
+        distribution = stats.beta(SAMPLED[k, j], SAMPLED[k].sum() - SAMPLED[k, j])
         # Beyond these points rounding piles draws up; the number of draws there is compared, not their place.
         x = np.clip(draws[:, k, j], 1e-300, 1 - 1e-12)
         points = np.unique(np.concatenate([x, [1e-300, 1 - 1e-12]]))
-        exact = law.cdf(points)
+        exact = distribution.cdf(points)
         at, below = (np.searchsorted(np.sort(x), points, side) / N for side in ("right", "left"))
         at[-1] = below[-1]  # mass above the last point
         below[0] = at[0]
@@ -83,10 +83,10 @@ def test_32_bit_draws_have_the_joint_law_of_numpys_generator():
 
 
 def test_rows_are_independent_and_components_have_the_dirichlet_covariance(draws):
-    law = [stats.dirichlet(alpha) for alpha in ALPHA]
+    distribution = [stats.dirichlet(alpha) for alpha in ALPHA]
     exact = np.zeros((6, 6))
-    exact[:3, :3], exact[3:, 3:] = law[0].cov(), law[1].cov()
-    deviation = draws[:, :2].reshape(N, 6) - np.concatenate([one.mean() for one in law])
+    exact[:3, :3], exact[3:, 3:] = distribution[0].cov(), distribution[1].cov()
+    deviation = draws[:, :2].reshape(N, 6) - np.concatenate([one.mean() for one in distribution])
     products = deviation[:, :, None] * deviation[:, None, :]
     # 36 entries, 5 standard errors each: 2e-5.
     assert (np.abs(products.mean(0) - exact) < 5 * products.std(0) / np.sqrt(N)).all()
@@ -101,7 +101,7 @@ def test_tiny_parameters_pick_one_label_with_their_shares(draws, k, share):
     assert (np.abs(frequency - share) < 5 * np.sqrt(share * (1 - share) / N)).all()
 
 
-def test_tiny_parameters_beside_large_ones_leave_the_large_ones_their_law(draws):
+def test_tiny_parameters_beside_large_ones_leave_the_large_ones_their_distribution(draws):
     assert (draws[:, 9, 0] == 0).all()
     assert stats.kstest(draws[:, 9, 1], stats.beta(2, 3).cdf).statistic < massart(N)
 

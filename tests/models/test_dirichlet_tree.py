@@ -161,7 +161,7 @@ def test_log_joint_of_the_program_less_log_posterior_is_the_log_marginal_everywh
 def test_the_log_marginal_is_scipys_family_by_family():
     prior, (counts, _) = a_prior(TRIPLE, 3), some_counts(TRIPLE, 3)
 
-    def sequence(n, a):  # the Dirichlet-multinomial law counts orderings; a sequence of labels is one of them
+    def sequence(n, a):  # the Dirichlet-multinomial distribution counts orderings; a sequence of labels is one of them
         orderings = special.gammaln(n.sum() + 1) - special.gammaln(n + 1).sum()
         return stats.dirichlet_multinomial.logpmf(n, a, n.sum()) - orderings
 

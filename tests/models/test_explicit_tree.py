@@ -119,12 +119,12 @@ def test_the_log_posterior_is_that_of_a_walk_over_the_families_and_the_fit_its_m
 
 def test_draws_have_the_mean_of_the_distribution():
     scores, labelled, _ = counts()
-    law = DirichletTree.from_prior(tree=explicit_tree(RAGGED), mean_scores=scores).update(labelled)
-    theta, psi = (np.asarray(x) for x in law.sample(jax.random.key(0), 4000))
+    distribution = DirichletTree.from_prior(tree=explicit_tree(RAGGED), mean_scores=scores).update(labelled)
+    theta, psi = (np.asarray(x) for x in distribution.sample(jax.random.key(0), 4000))
     draws = np.swapaxes(theta[..., None] * psi, -1, -2)
     np.testing.assert_allclose(draws.sum((-1, -2)), 1)
     error = draws.std(0) / np.sqrt(len(draws))
-    assert (np.abs(draws.mean(0) - law.mean) < 5 * error).all()
+    assert (np.abs(draws.mean(0) - distribution.mean) < 5 * error).all()
 
 
 def pool(n=4000, seed=0):

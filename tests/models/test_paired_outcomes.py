@@ -46,7 +46,7 @@ def test_items_with_equal_predictions_contribute_exactly_zero_to_the_difference(
     assert counts[1] - counts[2] == right.sum()
 
 
-def test_one_law_and_laws_of_groups_run_in_batches_and_results_are_64_bit():
+def test_one_law_and_distributions_of_groups_run_in_batches_and_results_are_64_bit():
     one = PairedOutcomes.from_prior()
     with jax.numpy_dtype_promotion("strict"):
         batch = one.update(np.ones((7, 4), int))

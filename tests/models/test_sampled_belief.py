@@ -23,7 +23,7 @@ def effective(weights: np.ndarray) -> float:
     return float(1 / (weights**2).sum())
 
 
-def test_weighted_draws_have_the_moments_of_the_updated_law(belief):
+def test_weighted_draws_have_the_moments_of_the_updated_distribution(belief):
     counts = np.array([[1, 2], [0, 3], [4, 0]])
     updated = belief.update_counts(counts)
     exact = stats.beta(A + counts[:, 1], B + counts[:, 0])
@@ -32,7 +32,7 @@ def test_weighted_draws_have_the_moments_of_the_updated_law(belief):
     assert (np.abs(updated.variance / exact.var() - 1) < 5 * np.sqrt(6 / effective(updated.importance))).all()
 
 
-def test_labels_at_the_mean_leave_the_mean_and_narrow_the_law(belief):
+def test_labels_at_the_mean_leave_the_mean_and_narrow_the_distribution(belief):
     imagined = belief.update_at_mean(np.array([20, 0, 0]))
     mean, variance = A / (A + B), A * B / (A + B) ** 2 / (A + B + 1)
     n = effective(imagined.importance)
@@ -44,9 +44,9 @@ def test_labels_at_the_mean_leave_the_mean_and_narrow_the_law(belief):
 def test_draws_are_drawn_by_their_weights(belief):
     updated = belief.update_counts(np.array([[0, 6], [0, 0], [0, 0]]))
     drawn = updated.sample(jax.random.key(1), 20_000)
-    law = stats.beta(A[0] + 6, B[0])
-    error = law.std() * np.sqrt(1 / 20_000 + 1 / effective(updated.importance))
-    assert abs(drawn[:, 0].mean() - law.mean()) < 5 * error
+    distribution = stats.beta(A[0] + 6, B[0])
+    error = distribution.std() * np.sqrt(1 / 20_000 + 1 / effective(updated.importance))
+    assert abs(drawn[:, 0].mean() - distribution.mean()) < 5 * error
 
 
 def test_a_label_that_no_draw_allows_leaves_usable_weights():

@@ -118,7 +118,7 @@ def test_the_solution_lies_at_the_exact_posterior_mean_up_to_a_part_of_its_width
     n, u = np.array([[50, 8], [6, 40]]), np.array([30, 20])
     mean, sd = exact_mean(prior, n, u)
     found = fit_latent(prior, n, u)
-    # In logits the mode of a Beta(a, b) law is its mean; what is left is the skewness that the latent labels add.
+    # In logits the mode of a Beta(a, b) distribution is its mean; what is left is the skewness that latent labels add.
     assert abs(found.theta[1] - mean) < 0.05 * sd
 
 

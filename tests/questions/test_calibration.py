@@ -98,9 +98,9 @@ def test_the_greatest_error_is_nowhere_below_the_expected_one(by, prior):
 
 def test_the_population_posterior_is_that_of_the_model():
     found = told(ba.Calibration(5, target="population"))
-    law, exact = found.posterior, 0.0
+    distribution, exact = found.posterior, 0.0
     for a, b, score, share in zip(
-        law.a, law.b, found.cells.mean_score, found.question.shares(found.cells)[0], strict=True
+        distribution.a, distribution.b, found.cells.mean_score, found.question.shares(found.cells)[0], strict=True
     ):
         if share:
             gap = stats.beta(float(a), float(b)).expect(lambda x, s=score: abs(x - s), points=[score])
@@ -109,15 +109,15 @@ def test_the_population_posterior_is_that_of_the_model():
 
 
 @pytest.mark.parametrize("rest", [1, 7, 32, 33, 400])
-def test_the_mean_absolute_gap_is_the_sum_over_the_beta_binomial_law(rest):
+def test_the_mean_absolute_gap_is_the_sum_over_the_beta_binomial_distribution(rest):
     a, b = np.array([0.7, 3.0, 12.0, 0.05]), np.array([1.3, 0.4, 5.0, 0.02])
     counts, score = np.array([[2, 3], [0, 9], [4, 0], [1, 1]]), np.array([0.9, 0.6, 0.1, 0.5])
     size = counts.sum(1) + rest
     found = mean_absolute_gap(ba.BetaBernoulli(a, b), counts, size, score)
     k = np.arange(rest + 1)
-    law = stats.betabinom.pmf(k, rest, a[:, None], b[:, None])
-    exact = (law * np.abs((counts[:, 1:] + k) / size[:, None] - score[:, None])).sum(1)
-    # Beyond 32 items a Beta law takes the place of the beta-binomial one; a count is 1 / rest of its range.
+    distribution = stats.betabinom.pmf(k, rest, a[:, None], b[:, None])
+    exact = (distribution * np.abs((counts[:, 1:] + k) / size[:, None] - score[:, None])).sum(1)
+    # Beyond 32 items a Beta distribution takes the place of the beta-binomial one; a count is 1 / rest of its range.
     np.testing.assert_allclose(found, exact, rtol=1e-10 if rest <= 32 else 0, atol=0 if rest <= 32 else 0.5 / rest)
 
 

@@ -73,16 +73,19 @@ class TestPrior:
             ba.assess(POOL, question, prior=prior, prior_strength=strength)
 
 
-def test_an_entry_has_the_dirichlet_multinomial_law():
+def test_an_entry_has_the_dirichlet_multinomial_distribution():
     result = told(ba.ConfusionMatrix(), prior="uninformative")
     k, j = 1, 2
     n, size = result.labelled[k], result.size[k]
     a, b = 0.25 + result.counts[k, j], 0.75 + n - result.counts[k, j]
     assert result.estimate[k, j] == pytest.approx((result.counts[k, j] + (size - n) * a / (a + b)) / size)
-    law, (low, high) = stats.betabinom(size - n, a, b), np.round(result.interval[k, j] * size - result.counts[k, j])
-    assert law.cdf(high) - law.cdf(low - 1) >= 0.95
-    assert law.cdf(low - 1) <= 0.025
-    assert law.sf(high) <= 0.025
+    distribution, (low, high) = (
+        stats.betabinom(size - n, a, b),
+        np.round(result.interval[k, j] * size - result.counts[k, j]),
+    )
+    assert distribution.cdf(high) - distribution.cdf(low - 1) >= 0.95
+    assert distribution.cdf(low - 1) <= 0.025
+    assert distribution.sf(high) <= 0.025
 
 
 def test_costs_and_accuracy_of_a_learned_confusion_matrix_come_from_its_own_posterior():
@@ -104,7 +107,7 @@ def test_the_cost_of_a_confusion_matrix_is_that_of_the_question_about_costs():
 
 
 def test_draws_of_costs_have_the_exact_moments():
-    """Mean and variance of the Dirichlet law, and of the Dirichlet-multinomial one for the pool."""
+    """Mean and variance of the Dirichlet distribution, and of the Dirichlet-multinomial one for the pool."""
     population = told(ba.MostCostly(COST, target="population"), prior="informative")
     pool = told(ba.MostCostly(COST), prior="informative")
     posterior = told(ba.ConfusionMatrix(), prior="informative").posterior

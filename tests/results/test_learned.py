@@ -69,12 +69,12 @@ def test_a_fixed_prior_that_labels_contradict_is_named_and_the_way_out_too():
 
 def test_few_labels_contradict_a_prior_by_the_number_that_is_right():
     boasting, one_each = ba.BetaBernoulli(np.full(25, 1.9), np.full(25, 0.1)), np.ones(25, int)
-    law = stats.binom(25, 0.95)  # one label per group
+    distribution = stats.binom(25, 0.95)  # one label per group
     for right in (19, 24):
         said = contradiction(boasting, (np.arange(25) < right).astype(int), one_each, np.full(25, 0.95))
         assert (said is None) == (right == 24)
         if said is not None:
-            low, high = map(int, law.ppf([0.025, 0.975]))
+            low, high = map(int, distribution.ppf([0.025, 0.975]))
             assert f"it expected {low} to {high} of the 25 to be right, and 19 are" in said
 
 

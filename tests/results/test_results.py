@@ -27,12 +27,14 @@ def test_estimates_and_intervals_are_those_of_the_finite_pool(result):
     r, n, size = result.successes, result.labelled, result.size
     a, b = np.asarray(result.posterior.a), np.asarray(result.posterior.b)
     np.testing.assert_allclose(result.estimate, (r + (size - n) * a / (a + b)) / size)
-    law = stats.betabinom(size - n, a, b)
-    inside = law.cdf(np.round(result.interval[:, 1] * size - r)) - law.cdf(
+    distribution = stats.betabinom(size - n, a, b)
+    inside = distribution.cdf(np.round(result.interval[:, 1] * size - r)) - distribution.cdf(
         np.round(result.interval[:, 0] * size - r) - 1
     )
     assert (inside >= 0.9).all()
-    assert (inside < 0.9 + 2 * law.pmf(law.median())).all()  # one count fewer on either side would not do
+    assert (
+        inside < 0.9 + 2 * distribution.pmf(distribution.median())
+    ).all()  # one count fewer on either side would not do
 
 
 def test_probabilities_of_being_worst_follow_from_the_posterior(result):

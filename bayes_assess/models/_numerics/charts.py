@@ -82,8 +82,8 @@ class LogitDirichlet(Distribution):
     Examples
     --------
     >>> with jax.enable_x64(True):
-    ...     law = LogitDirichlet(jnp.array([1.0, 1.0, 1.0]))
-    ...     float(law.log_prob(jnp.zeros(2)).round(6))  # at 1/2, 1/4, 1/4, with the Jacobian: log of 2 / 32
+    ...     distribution = LogitDirichlet(jnp.array([1.0, 1.0, 1.0]))
+    ...     float(distribution.log_prob(jnp.zeros(2)).round(6))  # at 1/2, 1/4, 1/4, with the Jacobian: log of 2 / 32
     -2.772589
     """
 
@@ -145,8 +145,8 @@ class NormalNear(Distribution):
 
     Examples
     --------
-    >>> law = NormalNear(jnp.array(3.0), jnp.array(99.0))
-    >>> [round(float(biject_to(law.support)(u)), 3) for u in (0.0, 1.0)]
+    >>> distribution = NormalNear(jnp.array(3.0), jnp.array(99.0))
+    >>> [round(float(biject_to(distribution.support)(u)), 3) for u in (0.0, 1.0)]
     [2.97, 3.07]
     """
 

@@ -1,4 +1,4 @@
-"""Dirichlet draws in bulk, from normalised Gamma draws, and the normalising constant of the law."""
+"""Dirichlet draws in bulk, from normalised Gamma draws, and the normalising constant of the distribution."""
 
 from __future__ import annotations
 

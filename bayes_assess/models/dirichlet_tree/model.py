@@ -350,46 +350,46 @@ def _checked_scores(mean_scores: Any, tree: Tree) -> Float[Array, "K C"]:
 
 
 @engine.jit
-def _update(law: DirichletTree, table: Float[Array, "*batch K C"]) -> DirichletTree:
-    sums = law.tree.sums(xp.swapaxes(table, -1, -2))
-    beta = tuple(xp.asarray(old) + new for old, new in zip(law.beta, sums[1:], strict=True))
-    return replace(law, alpha=xp.asarray(law.alpha) + sums[0][..., 0], beta=beta)
+def _update(belief: DirichletTree, table: Float[Array, "*batch K C"]) -> DirichletTree:
+    sums = belief.tree.sums(xp.swapaxes(table, -1, -2))
+    beta = tuple(xp.asarray(old) + new for old, new in zip(belief.beta, sums[1:], strict=True))
+    return replace(belief, alpha=xp.asarray(belief.alpha) + sums[0][..., 0], beta=beta)
 
 
 @engine.jit
-def _mean(law: DirichletTree) -> Float[Array, "*batch K C"]:
-    alpha = xp.asarray(law.alpha)
-    branches = [law.tree.shares(beta, level) for level, beta in enumerate(law.beta, start=1)]
+def _mean(belief: DirichletTree) -> Float[Array, "*batch K C"]:
+    alpha = xp.asarray(belief.alpha)
+    branches = [belief.tree.shares(beta, level) for level, beta in enumerate(belief.beta, start=1)]
     theta = alpha / alpha.sum(-1, keepdims=True)
-    return xp.swapaxes(theta[..., None] * law.tree.products(branches), -1, -2)
+    return xp.swapaxes(theta[..., None] * belief.tree.products(branches), -1, -2)
 
 
 @engine.jit
-def _log_prob(law: DirichletTree, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
-    value = xlogy(xp.asarray(law.alpha) - 1, theta).sum(-1) - _log_constant(law)
-    for level, (beta, branch) in enumerate(zip(law.beta, branches, strict=True), start=1):
-        for b, x in zip(law.tree.split(beta, level), law.tree.split(branch, level), strict=True):
+def _log_prob(belief: DirichletTree, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
+    value = xlogy(xp.asarray(belief.alpha) - 1, theta).sum(-1) - _log_constant(belief)
+    for level, (beta, branch) in enumerate(zip(belief.beta, branches, strict=True), start=1):
+        for b, x in zip(belief.tree.split(beta, level), belief.tree.split(branch, level), strict=True):
             value += xlogy(b - 1, x).sum((-1, -2, -3))
     return value
 
 
 @engine.jit
-def _log_constant(law: DirichletTree) -> Float[Array, "*batch"]:
+def _log_constant(belief: DirichletTree) -> Float[Array, "*batch"]:
     """Sum log B over theta and all families."""
-    value = log_multivariate_beta(xp.asarray(law.alpha))
-    for level, beta in enumerate(law.beta, start=1):
-        for part in law.tree.split(beta, level):
+    value = log_multivariate_beta(xp.asarray(belief.alpha))
+    for level, beta in enumerate(belief.beta, start=1):
+        for part in belief.tree.split(beta, level):
             value += log_multivariate_beta(part).sum((-1, -2))
     return value
 
 
 @partial(engine.jit, static_argnums=1)
-def _sample(key: PRNGKey, n: int, law: DirichletTree) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    alpha, tree = xp.asarray(law.alpha), law.tree
+def _sample(key: PRNGKey, n: int, belief: DirichletTree) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    alpha, tree = xp.asarray(belief.alpha), belief.tree
     key_theta, key_psi = engine.random.split(key)
     theta = standard_dirichlet(key_theta, xp.broadcast_to(alpha, (n, *alpha.shape)))
     # All families of all levels at once; a child that is not there has parameter 0 and draws 0.
-    families = xp.concatenate([tree.siblings(beta, level) for level, beta in enumerate(law.beta, start=1)], -2)
+    families = xp.concatenate([tree.siblings(beta, level) for level, beta in enumerate(belief.beta, start=1)], -2)
     draws, start, branches = standard_dirichlet(key_psi, xp.broadcast_to(families, (n, *families.shape))), 0, []
     for level in range(1, tree.n_levels + 1):
         level_draws = draws[..., start : start + tree.n_nodes(level - 1), :]

@@ -49,29 +49,29 @@ class Problem(NamedTuple):
 
 def direction(tree: Tree, problem: Problem, mass: Masses) -> tuple[Masses, Float[Array, ""]]:
     """Compute the Newton direction in log m at positive masses (C, b^D), and the rise of F that the model expects."""
-    law: Any = _Pair if mass.shape[0] == 2 else _Dense
+    algebra: Any = _Pair if mass.shape[0] == 2 else _Dense
     curvature, pull = _prior(tree, problem, mass)
     gradient_prior = problem.leaf - pull
     size = class_sum(mass)
     share = over(mass, size)
     gradient = problem.labelled + gradient_prior + problem.unlabelled * share - problem.total * mass
     weight = class_sum(problem.labelled) + class_sum(gradient_prior)
-    covariance, mean = law.leaf(mass, share, weight, problem.total * size, pull, gradient)
-    laws = [(covariance, mean)]
+    covariance, mean = algebra.leaf(mass, share, weight, problem.total * size, pull, gradient)
+    moments = [(covariance, mean)]
     for level in range(tree.n_levels - 1, -1, -1):
-        summed = engine.tree_map(partial(tree.sibling_sums, level=level + 1), laws[-1])
-        covariance, mean, curvature[level] = law.node(*summed, law.vector(curvature[level]))
-        laws.append((covariance, mean))
-    laws.reverse()
+        summed = engine.tree_map(partial(tree.sibling_sums, level=level + 1), moments[-1])
+        covariance, mean, curvature[level] = algebra.node(*summed, algebra.vector(curvature[level]))
+        moments.append((covariance, mean))
+    moments.reverse()
     change = mean  # of the root's masses; below, of a level's
     force = _minus(None, curvature[0], change)
     for level in range(1, tree.n_levels + 1):
-        covariance, mean = laws[level]
+        covariance, mean = moments[level]
         force = engine.tree_map(partial(tree.to_children, level=level), force)
-        change = engine.tree_map(xp.subtract, mean, law.times(covariance, force))
+        change = engine.tree_map(xp.subtract, mean, algebra.times(covariance, force))
         if level < tree.n_levels:
             force = _minus(force, curvature[level], change)
-    step = over(law.matrix(change), mass)
+    step = over(algebra.matrix(change), mass)
     return step, (gradient * step).sum() / 2
 
 

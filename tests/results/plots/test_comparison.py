@@ -24,7 +24,7 @@ def _area(path) -> float:
 
 
 @pytest.mark.parametrize(
-    ("law", "tolerance"),
+    ("distribution", "tolerance"),
     [
         (stats.norm(0.3, 1e-6), 0.06),
         (stats.norm(-5, 100), 0.06),
@@ -33,14 +33,14 @@ def _area(path) -> float:
         (stats.uniform(0.4, 0.2), 0.1),
     ],
 )
-def test_densities_are_those_of_the_law(law, tolerance):
-    draws = law.rvs(20_000, random_state=np.random.default_rng(1))
+def test_densities_are_those_of_the_distribution(distribution, tolerance):
+    draws = distribution.rvs(20_000, random_state=np.random.default_rng(1))
     grid, height = density(draws)
     assert grid.min() >= draws.min()
     assert grid.max() <= draws.max()
     assert height.sum() * (grid[1] - grid[0]) == pytest.approx(1)
-    peak = law.pdf(grid).max()
-    np.testing.assert_allclose(height / peak, law.pdf(grid) / peak, atol=tolerance)
+    peak = distribution.pdf(grid).max()
+    np.testing.assert_allclose(height / peak, distribution.pdf(grid) / peak, atol=tolerance)
 
 
 def test_the_three_parts_split_at_the_ends_of_the_region():

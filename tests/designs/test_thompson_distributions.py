@@ -31,7 +31,7 @@ def first_cells(a) -> np.ndarray:
 
 
 def as_likely(counts: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether two samples of arms come from one law (chi-square, one in ten thousand)."""
+    """Whether two samples of arms come from one distribution (chi-square, one in ten thousand)."""
     table = np.stack([counts, expected])
     return stats.chi2_contingency(table[:, table.sum(0) > 0], correction=False).pvalue > 1e-4
 

@@ -47,7 +47,7 @@ def test_weights_that_labels_moved_decide_as_points_placed_anew(question):
     assert not np.allclose(moved.carried.posterior.log_strength, anew.carried.posterior.log_strength)
     together = np.stack([shares(design, moved), shares(design, anew)])
     assert stats.chi2_contingency(together[:, together.sum(0) > 0]).pvalue > ALPHA
-    # Most labels forgotten is another law.
+    # Most labels forgotten is another distribution.
     together = np.stack([shares(design, learned_state(design, question, 6)), shares(design, anew)])
     assert stats.chi2_contingency(together[:, together.sum(0) > 0]).pvalue < ALPHA
 
