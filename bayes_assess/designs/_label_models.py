@@ -19,7 +19,7 @@ from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels
 
-_STRENGTH = 2.0  # labels that the scores are worth in every cell, from the second round on
+_STRENGTH = 2.0  # labels that the scores count as in every cell, from the second round on
 _LEAST = 1e-6  # of the probability of a label, spread over all
 _ORDER = 2**31 - 1  # folded into the curve's key, whose moves are numbered from 0
 

@@ -93,7 +93,7 @@ class Members:
         """Return members in which groups differ by as much as labels tell: by e^0.7 of the odds, or far more.
 
         They differ in the odds of the event itself, so that what no score announces may be frequent in one group alone,
-        and in what the score is worth.
+        and in how much the score tells.
         """
         n = np.ones_like(self.prior)
         return replace(self, group_sd=0.7 * n, group_slope_sd=0.6 * n, group_odds=n, group_spread=n, group_heavy=0 * n)

@@ -2,9 +2,9 @@
 
     h ~ Categorical(1/H),  theta_r ~ Dirichlet(kappa_h s_hr)  for every predicted class r,  label ~ Categorical(theta_r)
 
-Hypothesis h says which labels errors have and what that is worth: as the scores of the other classes say, or all alike,
-each worth 1, 4, 16 or 64 labels; the program sums hypotheses out, as NUTS needs. Given h the
-posterior is a Dirichlet distribution again, and the evidence decides between hypotheses.
+Hypothesis h says which labels errors have and how much that counts: as the scores of the other classes say, or all
+alike, counting as 1, 4, 16 or 64 labels; the program sums hypotheses out, as NUTS needs. Given h the posterior is a
+Dirichlet distribution again, and the evidence decides between hypotheses.
 
 Shapes: hypotheses H, predicted classes (rows) R, labels C.
 """
@@ -161,7 +161,7 @@ class ErrorLabels(DrawnLabels):
 
     @property
     def strength(self) -> Float[Array, " R"]:
-        """Labels that the belief on every class is worth."""
+        """Labels that the belief on every class counts as."""
         return engine.softmax(self.log_weight) @ (self.base.sum(-1) + self.counts.sum(-1))
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:

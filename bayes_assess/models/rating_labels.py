@@ -1,7 +1,7 @@
 r"""Labels on an ordinal scale, given ratings of a judge who may be biased, in every group of items in a way of its own.
 
 Cells hold items of one rating (and about one score) of one group; x_cj is the rating expected there: by the judge, or
-by the j-th of several opinions, such as those of two judges and the mean of both, of which one is worth most. A label
+by the j-th of several opinions, such as those of two judges and the mean of both, of which one tells most. A label
 is a normal variable cut at the middles between neighbours, around a line in x, and cells scatter about that:
 
 .. math::
@@ -15,9 +15,9 @@ is a normal variable cut at the middles between neighbours, around a line in x, 
     \Phi\left(\frac{y - 1/2 - \mu_c}{s (C - 1) / 4}\right)\right] + e / C, \quad
     \theta_c \sim \mathrm{Dirichlet}(\kappa q_c), \quad y \sim \mathrm{Categorical}(\theta_c)
 
-where Phi counts as 0 below the first class and as 1 above the last. b says what ratings are worth, a_g is the bias of
-the judge with its sign turned, and kappa how many labels the line is worth in a cell: all are learned. Given them cells
-are independent Dirichlet distributions, so that one more label multiplies the likelihood of its group by
+where Phi counts as 0 below the first class and as 1 above the last. b says how much ratings tell, a_g is the bias of
+the judge with its sign turned, and kappa how many labels the line counts as in a cell: all are learned. Given them
+cells are independent Dirichlet distributions, so that one more label multiplies the likelihood of its group by
 (kappa q_cy + n_cy) / (kappa + n_c). The belief has sums over grids in the place of integrals over a_0, tau, a_g, b, s
 and kappa: their points are the middles of equal parts.
 

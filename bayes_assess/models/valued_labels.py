@@ -20,7 +20,7 @@ so that the least is 0 and the greatest 1. Labels of a cell scatter about its me
     q_c \sim (1 - \lambda_c) \mathrm{Beta}(\kappa p_c, \kappa (1 - p_c)) + \lambda_c U(0, 1), \quad
     p_c = \min(\pi (1 + r_c) / 2, 0.9), \quad \lambda_c = \min(\lambda (1 + r_c) / 2, 0.5)
 
-b says what the judge is worth, w_j what the j-th further judge is worth more or less than all of them, v_cj being how
+b says how much the judge tells, w_j how much more or less the j-th further judge does than all of them, v_cj being how
 far it is from their mean x_c; a_g and d_g say how they are biased, f that this is no line, tau what cells have of their
 own. A share pi_c of a cell's labels is of no relation to what the judge expects and lies in the b-th part of the range
 with probability h_cb: such outliers gather, often in one place of the cell's own, more often where those of others are.

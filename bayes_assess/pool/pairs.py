@@ -92,7 +92,7 @@ class PairPool(Pool):
     """A pool whose items are pairs, and whose labels are differences of the halves' values, first less second.
 
     A prediction is the difference that the predictions of both halves make, a score the probability of a difference
-    if the labels of the halves were independent given theirs. What these are worth is learned as of any judge, and
+    if the labels of the halves were independent given theirs. How much these tell is learned as of any judge, and
     what the halves have in common, such as a prompt that is hard for both systems, cancels in the labels.
 
     Attributes

@@ -91,7 +91,7 @@ def with_votes(
     """Let the verdict of every further judge have effects of its own, or of many judges how many take it for the event.
 
     A verdict is a group of items, except that both sides of it count: the odds of the event differ between them by any
-    factor, to be learned, and what the score is worth may differ too.
+    factor, to be learned, and how much the score tells may differ too.
     """
     given = votes if votes.shape[1] <= MOST_JUDGES else votes.mean(1, keepdims=True)
     n_cells = len(coordinates.feature)

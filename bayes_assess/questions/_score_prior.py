@@ -39,7 +39,7 @@ class ScorePrior:
 def score_prior(name: str, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> ScorePrior:
     """Take the mean scores of every cell, or equal probabilities, for the question of that name."""
     if strength is not None:
-        raise PriorError(f"{name} takes no prior_strength: the design decides what its prior is worth.")
+        raise PriorError(f"{name} takes no prior_strength: the design decides how many labels its prior counts as.")
     if isinstance(prior, ScorePrior):
         if np.shape(prior.mean) != (cells.n_cells, pool.n_classes):
             raise PriorError(

@@ -175,7 +175,7 @@ class DirichletTree:
         Parameters
         ----------
         strength : float, positive
-            Labels that the scores of one block are worth; [NH] has 1.
+            Labels that the scores of one block count as; [NH] has 1.
         tree : Tree
             K blocks.
         mean_scores : (K, C) in [0, 1], optional
