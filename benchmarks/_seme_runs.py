@@ -13,9 +13,9 @@ from _seme_pools import RATIOS, Binary, LabelSets, Pool
 from _seme_tables import LEVEL, Certainty, Facts, Found, Study
 
 import bayes_assess as ba
-from bayes_assess.acquisition.poisson import draws_for_distinct, inclusion_probabilities
+from bayes_assess.acquisition.poisson import draws_for_distinct, inclusion_of_deviations
 from bayes_assess.designs import Importance, Passive, Poisson, Stratified
-from bayes_assess.estimators.horvitz_thompson import beta_interval
+from bayes_assess.estimators.horvitz_thompson import moment_interval
 from bayes_assess.measures import Measure
 from bayes_assess.studies.multilabel_campaigns import MultilabelCampaigns
 from bayes_assess.studies.simulated import StudiedDesign
@@ -122,7 +122,7 @@ def pool_row(pool: Pool, measure: str) -> dict[str, Any]:
     chances: dict[str, list[np.ndarray]] = {"poisson": [], "importance": []}
     proposal = h / h.sum()
     for n in (round(share * pool.n_items) for share in SHARES):
-        chances["poisson"].append(inclusion_probabilities(h, n))
+        chances["poisson"].append(inclusion_of_deviations(h, n))
         reached = n < 0.99 * np.count_nonzero(proposal)
         draws = draws_for_distinct(proposal, n) if reached else np.nan
         chances["importance"].append(-np.expm1(draws * np.log1p(-proposal)))
@@ -201,7 +201,7 @@ def _found(facts: Facts, pool: str, method: str, measure: str, shares: Any, at: 
             labels[t], estimates[t], own[t] = row["labels"], row["estimates"], row["ends"]
             known = np.array(row["variances"], np.float64)
             variances = np.where(np.isnan(known), 1.0, known) + _LEAST / row["labels"]  # 1 gives [0, 1]
-            ends[t] = beta_interval(np.clip(estimates[t], 0, 1), variances, LEVEL)
+            ends[t] = moment_interval(np.clip(estimates[t], 0, 1), variances, LEVEL)
     budgets = np.array([round(share * facts.n_items) for share in shares])
     return Found(
         pool, method, measure, facts.measures, facts.truth, np.array(shares), budgets, labels, estimates, ends, own

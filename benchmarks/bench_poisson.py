@@ -15,7 +15,7 @@ import tracemalloc
 
 import numpy as np
 
-from bayes_assess.acquisition.poisson import inclusion_probabilities
+from bayes_assess.acquisition.poisson import inclusion_of_deviations
 
 
 def rows(n_items: int):
@@ -25,7 +25,7 @@ def rows(n_items: int):
     for budget in (1_000, n_items // 100, n_items // 2):
         tracemalloc.start()
         began = time.process_time()
-        inclusion = inclusion_probabilities(deviation, budget)
+        inclusion = inclusion_of_deviations(deviation, budget)
         spent = time.process_time() - began
         peak = tracemalloc.get_traced_memory()[1] - inclusion.nbytes
         tracemalloc.stop()

@@ -13,7 +13,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.acquisition.importance import blockwise_proposal
-from bayes_assess.acquisition.poisson import inclusion_probabilities
+from bayes_assess.acquisition.poisson import inclusion_of_deviations
 from bayes_assess.estimators.ranked_labels import debiased
 from bayes_assess.models import DirichletTree
 from bayes_assess.models.dirichlet_tree import Tree
@@ -81,7 +81,7 @@ def test_the_norm_of_a_mean_loss_misses_items_that_weigh_against_each_other():
 def test_published_inclusion_probabilities_do_not_sum_to_the_budget():
     # [SEME] Algorithm 3: with j items saturated the rest has (M - j) / (H - S_j) h, one item too many.
     h, budget = np.array([10.0, 1.0, 1.0, 1.0, 1.0]), 3
-    ours = inclusion_probabilities(h, budget)
+    ours = inclusion_of_deviations(h, budget)
     assert ours.tolist() == [1.0, 0.5, 0.5, 0.5, 0.5]
     j = 2  # the smallest j for which the j-th largest does not saturate
     published = np.minimum(h * (budget - j) / (h.sum() - h[: j - 1].sum()), 1.0)

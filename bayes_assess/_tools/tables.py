@@ -25,7 +25,7 @@ from bayes_assess._tools.text import (
     line,
     more_rows,
     one_line,
-    padded,
+    pad_text,
     plain_values,
     text_width,
     visible,
@@ -196,7 +196,7 @@ class Table:
         rows = [view.names, rules, *zip(*view.cells, strict=True)]
         lines = [
             "| "
-            + " | ".join(padded(cell, w, right) for cell, w, right in zip(row, widths, view.right, strict=True))
+            + " | ".join(pad_text(cell, w, right) for cell, w, right in zip(row, widths, view.right, strict=True))
             + " |"
             for row in rows
         ]

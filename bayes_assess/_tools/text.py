@@ -233,13 +233,13 @@ def _tail(text: str, most: int) -> str:
     return _head(text[::-1], most)[::-1]
 
 
-def padded(text: str, width: int, right: bool) -> str:
+def pad_text(text: str, width: int, right: bool) -> str:
     space = " " * (width - text_width(text))
     return space + text if right else text + space
 
 
 def line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    return "  ".join(map(padded, cells, widths, right))
+    return "  ".join(map(pad_text, cells, widths, right))
 
 
 def more_rows(count: int) -> str:

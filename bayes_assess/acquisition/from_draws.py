@@ -177,7 +177,7 @@ def inclusion_probabilities(
     h = np.sqrt(np.asarray(expected_norms(found, 0.0, 2)))
     among = np.where(found.matters, found.open, 0)
     h = np.where(found.matters, h + floor * (among @ h) / among.sum(), 0.0)
-    return poisson.inclusion_probabilities(np.where(found.open > 0, h, 0.0), n, found.open)
+    return poisson.inclusion_of_deviations(np.where(found.open > 0, h, 0.0), n, found.open)
 
 
 def variance_reduction(

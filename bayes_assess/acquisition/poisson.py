@@ -6,7 +6,7 @@ is up to a constant
 .. math:: \sum_i h_i^2 (1 / b_i - 1)  \qquad\text{from Poisson sampling with inclusion probabilities } b_i, \\
           \frac{1}{N} \sum_i h_i^2 / q_i  \qquad\text{from } N \text{ draws with replacement, by probabilities } q_i.
 
-`inclusion_probabilities` minimises the first for a number of labels, q proportional to h the second ([SEME] app. A.2);
+`inclusion_of_deviations` minimises the first for a number of labels, q proportional to h the second ([SEME] app. A.2);
 at equal expected labels (`expected_distinct`) Poisson sampling never has the greater variance ([SEME] app. C; the
 draws' own chances of inclusion are among those that are minimised over). Items may be cells: then everything is of one
 item of the cell, and `size` counts its items. Everything here is NumPy on the host.
@@ -93,7 +93,7 @@ def deviations(measure: CellMeasure, probabilities: Float[np.ndarray, "K C"]) ->
     return np.asarray(stochastic_proposal(norms, measure.nonzero, pi, 0.0)[:, -1])
 
 
-def inclusion_probabilities(deviation: Items, budget: float, size: Sizes = None) -> Items:
+def inclusion_of_deviations(deviation: Items, budget: float, size: Sizes = None) -> Items:
     r"""Choose the inclusion probabilities of least variance that expect `budget` labels ([SEME] app. B.1).
 
     .. math:: b = \min(1, h / \tau) \quad\text{minimises}\quad \sum_k n_k h_k^2 / b_k
@@ -127,9 +127,9 @@ def inclusion_probabilities(deviation: Items, budget: float, size: Sizes = None)
 
     Examples
     --------
-    >>> inclusion_probabilities(np.array([6.0, 2.0, 1.0, 1.0]), 2).tolist()
+    >>> inclusion_of_deviations(np.array([6.0, 2.0, 1.0, 1.0]), 2).tolist()
     [1.0, 0.5, 0.25, 0.25]
-    >>> inclusion_probabilities(np.array([1.0, 0.0]), 12, size=np.array([10, 20])).tolist()
+    >>> inclusion_of_deviations(np.array([1.0, 0.0]), 12, size=np.array([10, 20])).tolist()
     [1.0, 0.1]
     """
     h = np.asarray(deviation)

@@ -74,10 +74,10 @@ def status(
         echo(result.summary())
         if threshold is not None:
             echo(threshold)
-        echo(text.progress(assessment))
+        echo(text.labels_so_far(assessment))
         for table in tables.narrow(result):
             echo()
-            text.show(table)
+            text.print_table(table)
     if csv is not None:
         result.full_table().to_csv(csv)
         echo(f"Wrote {csv}.", err=json)
@@ -126,7 +126,7 @@ def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force
         _print_json({**found.to_dict(), **dict(zip(("wrong", "wrong_interval"), wrong, strict=True))})
     else:
         echo(found.summary())
-        text.show(found.table())
+        text.print_table(found.table())
         echo(unknown if error is None else error.summary())
         if error is not None:
             echo(text.counting_on_wrong_labels(error, assessment.result()))
@@ -169,7 +169,7 @@ def plan(
     else:
         echo(found.summary())
         echo()
-        text.show(found.table())
+        text.print_table(found.table())
     if csv is not None:
         found.table().to_csv(csv)
         echo(f"Wrote {csv}.", err=json)

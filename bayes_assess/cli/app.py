@@ -146,7 +146,7 @@ def ask(
         return
     fewer = text.fewer(assessment) if not pending and len(queries) < wanted else ""
     if output is None:
-        text.show(queries.sheet(show_prediction=show_prediction))
+        text.print_table(queries.sheet(show_prediction=show_prediction))
         return
     again = f"write them again by `{files.as_command(['bayes-assess', 'ask', str(run)])} --pending -o FILE`"
     try:
@@ -239,7 +239,7 @@ def simulate(
         prior=prior,
         prior_strength=prior_strength,
     )
-    text.show(study.table())
+    text.print_table(study.table())
     echo(text.labels_to(study))
     if csv is not None:
         study.table(study.budgets.tolist()).to_csv(csv)
@@ -278,9 +278,9 @@ def demo(
     from bayes_assess.cli.demo import run
 
     if judge:
-        demo_judge.run(output, seed=seed, say=echo, show=text.show)
+        demo_judge.run(output, seed=seed, say=echo, show=text.print_table)
         return
-    run(output, repeats=repeats, seed=seed, say=echo, show=text.show)
+    run(output, repeats=repeats, seed=seed, say=echo, show=text.print_table)
 
 
 def _whole_numbers(text: str | None) -> list[int] | None:

@@ -103,7 +103,7 @@ def digits_pool() -> tuple[Pool, np.ndarray]:
     return Pool(scores=classifier.predict_proba(pixels[N_TRAINING:])), np.asarray(digits)[N_TRAINING:]
 
 
-def campaign(pool: Pool, labels: np.ndarray, design: str, seed: int) -> GroupResult:
+def run_campaign(pool: Pool, labels: np.ndarray, design: str, seed: int) -> GroupResult:
     """Spend `N_LABELS` labels by a design, asking and telling in batches."""
     assessment = assess(pool, LeastAccurate(by="prediction"), design=design, seed=seed)
     for _ in range(N_LABELS // BATCH):
@@ -155,7 +155,7 @@ def run(
         )
     )
     say("")
-    results = {design: campaign(pool, labels, design, seed) for design in ("thompson", "random")}
+    results = {design: run_campaign(pool, labels, design, seed) for design in ("thompson", "random")}
     looks = [*range(LOOK_EVERY, pool.n_items, LOOK_EVERY), pool.n_items]
     study = simulate(
         pool,

@@ -5,14 +5,17 @@ from __future__ import annotations
 from bayes_assess.cli.asked import DESIGNS, OVERVIEW
 
 
-def block(title: str, *lines: str) -> str:
+def epilog_block(title: str, *lines: str) -> str:
     """Show lines below a help text; the mark keeps them as they are."""
     return "\n".join(["\b", f"{title}:", *(f"  {line}" for line in lines)])
 
 
 def example(*lines: str) -> str:
     """Show commands as examples."""
-    return block("Example", *lines)
+    return epilog_block("Example", *lines)
 
 
-CHOICES = f"{block('Questions and their options', *OVERVIEW)}\n\n{block('Designs, the default first', *DESIGNS)}\n\n"
+CHOICES = "".join(
+    f"{epilog_block(title, *lines)}\n\n"
+    for title, lines in (("Questions and their options", OVERVIEW), ("Designs, the default first", DESIGNS))
+)

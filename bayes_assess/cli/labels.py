@@ -122,7 +122,7 @@ def disagreements(
     echo(rows.differing(assessment))
     if output is None:
         if len(found):
-            text.show(found.table())
+            text.print_table(found.table())
         return
     files.write_sheet(found, output, tool=tool)  # an empty one, too: an older sheet is no answer
     if not len(found):
@@ -178,7 +178,7 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
         n = assessment.skip(found)
         named = set(assessment.labelled_with(found).ravel().tolist())
     echo(rows.set_aside(n, before=len(named) - n))
-    echo(text.progress(assessment))
+    echo(text.labels_so_far(assessment))
 
 
 def release(
@@ -205,7 +205,7 @@ def release(
         ]
         n = assessment.release([str(name) for name in chosen])
     echo(rows.released(n))
-    echo(text.progress(assessment))
+    echo(text.labels_so_far(assessment))
 
 
 def _say_answer(assessment: AnySession) -> None:
@@ -215,4 +215,4 @@ def _say_answer(assessment: AnySession) -> None:
     with progress("Answering"):
         said = assessment.result().summary()
     echo(said)
-    echo(text.progress(assessment))
+    echo(text.labels_so_far(assessment))

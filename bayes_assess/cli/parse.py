@@ -67,12 +67,12 @@ def names_in(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def listed(names: Iterable[object]) -> str:
+def joined_names(names: Iterable[object]) -> str:
     """Write names as `names_in` takes them apart.
 
     Examples
     --------
-    >>> listed(["bill, paid", "bug"])
+    >>> joined_names(["bill, paid", "bug"])
     '"bill, paid", bug'
     """
     texts = map(str, names)

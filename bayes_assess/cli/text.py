@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.cli.echo import echo
-from bayes_assess.cli.parse import listed
+from bayes_assess.cli.parse import joined_names
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import combine, positive_code
 from bayes_assess.pool.numbers import NumberPool
@@ -43,7 +43,7 @@ _FEW, _SHEET = 20, 500  # items of a first sheet
 _WIDEST = 10_000  # columns of a terminal
 
 
-def show(table: Table) -> None:
+def print_table(table: Table) -> None:
     """Print a table: by Rich on a terminal, as plain text into a pipe or a file."""
     if not sys.stdout.isatty():
         echo(repr(table))
@@ -80,7 +80,7 @@ def _(assessment: RankedAssessment) -> str:
     classes = ranked.label_space.classes
     return (
         f"{assessment.question.name}, design {assessment.design.name}: {plural(ranked.n_items, 'ranked item')}{tied}.\n"
-        f"Labels can be {listed(classes)}; the positive class is {classes[ranked.positive]}.\n"
+        f"Labels can be {joined_names(classes)}; the positive class is {classes[ranked.positive]}.\n"
         f"The design wants {wanted:,} labels first, in any portions; then it sees whether it needs more."
     )
 
@@ -106,7 +106,7 @@ def fewer(assessment: AnySession) -> str:
 @singledispatch
 def _labels(pool: Pool, question: Question) -> str:
     """Say what labels can be."""
-    named = listed(pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
+    named = joined_names(pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     return f"{named}{more}{_positive(question, pool)}"
 
@@ -205,7 +205,7 @@ def numbers(assessment: AnySession) -> dict[str, int]:
 
 
 @singledispatch
-def progress(assessment: AnySession) -> str:
+def labels_so_far(assessment: AnySession) -> str:
     """Say how many labels were used, and how many items are left."""
     used, aside = _used(assessment)
     if assessment.repeats_items:
@@ -213,7 +213,7 @@ def progress(assessment: AnySession) -> str:
     return f"Labels: {used}, {assessment.n_remaining:,} remaining{aside}."
 
 
-@progress.register
+@labels_so_far.register
 def _(assessment: RankedAssessment) -> str:
     used, aside = _used(assessment)
     wanted, budget = assessment.n_remaining, assessment.question.budget

@@ -22,7 +22,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._base import Design, Draw, MemoryT, OtherPosterior, reserve
-from bayes_assess.designs._blocks import SideBySide, block
+from bayes_assess.designs._blocks import SideBySide, choose_in_rounds
 from bayes_assess.errors import DesignError
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy
 from bayes_assess.pool.cells import Cells
@@ -275,7 +275,7 @@ class ArmDesign(Design[CellState]):
     def ask_block(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "F K"]:
         """Choose `n` items of every campaign before any of their labels is learned, by cells; see `designs._blocks`."""
         rounds = max(_ROUNDS, campaigns.remaining.shape[1]) if self.always_plays_best else _ROUNDS
-        return block(lambda now, size: self.play_all(rng, now, size), campaigns, n, rounds)
+        return choose_in_rounds(lambda now, size: self.play_all(rng, now, size), campaigns, n, rounds)
 
     def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
         """Choose a cell `n` times in every campaign, as `play` chooses one; -1 where none is available.

@@ -66,7 +66,7 @@ class SideBySide:
         return replace(self, pending=self.pending + asked, remaining=self.remaining - asked)
 
 
-def block(
+def choose_in_rounds(
     choose: Callable[[SideBySide, int], Int[np.ndarray, "n F"]], campaigns: SideBySide, n: int, n_rounds: int
 ) -> Int[np.ndarray, "F K"]:
     """Choose `n` items of every campaign in rounds.
@@ -83,7 +83,9 @@ def block(
     --------
     >>> none, some = np.zeros((1, 2), int), np.array([[3, 1]])
     >>> side = SideBySide(None, none[..., None], none[..., None], none, some, np.ones(2), None)
-    >>> block(lambda now, n: np.where(now.available[:, 1], 1, 0)[None].repeat(n, 0), side, 3, n_rounds=3).tolist()
+    >>> def second_if_left(now, n):
+    ...     return np.where(now.available[:, 1], 1, 0)[None].repeat(n, 0)
+    >>> choose_in_rounds(second_if_left, side, 3, n_rounds=3).tolist()
     [[2, 1]]
     """
     start, size = campaigns, -(-n // n_rounds)

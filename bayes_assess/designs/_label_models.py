@@ -14,7 +14,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.models.calibration_curve import CurveState, start
+from bayes_assess.models.calibration_curve import CurveState, prior_curves
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels
@@ -154,7 +154,7 @@ class CurveLabels:
         """Return the prior of the events of some cells, see `questions._events.CellEvents`."""
         errors = engine.tree_map(xp.asarray, events.errors)
         event, row = xp.asarray(events.outcome), xp.asarray(events.row)
-        curve = start(0, events.members, events.coordinates)
+        curve = prior_curves(0, events.members, events.coordinates)
         return cls(curve, errors, event, row, xp.zeros((len(event), n_outcomes)))
 
     def learned(self, counts: Float[Array, "K C"]) -> CurveLabels:

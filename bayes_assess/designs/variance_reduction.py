@@ -26,7 +26,7 @@ from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
-from bayes_assess.models.calibration_curve import drawn, start
+from bayes_assess.models.calibration_curve import drawn, prior_curves
 from bayes_assess.models.curve_rates import Coordinates
 from bayes_assess.models.group_effects import with_group_effects
 from bayes_assess.pool.cells import Cells
@@ -107,7 +107,7 @@ class VarianceReduction(Design[BeliefState]):
         events = about.events
         size = np.asarray(cells.sizes, np.int64)
         playable = np.ones(cells.n_cells, bool) if playable is None else np.asarray(playable)
-        belief = start(0, events.members, events.coordinates)
+        belief = prior_curves(0, events.members, events.coordinates)
         held: dict[str, Any] = {
             "measure": reward,
             "playable": playable,

@@ -165,7 +165,7 @@ def increments(
     """
     f, g, counts, unlabelled, believed = (xp.asarray(x) for x in (f, g, counts, unlabelled, believed))
     n_items = xp.maximum(counts.sum() + unlabelled.sum(), 1)
-    weights = item_weights(unlabelled, rates)[:, None]
+    weights = inverse_probabilities(unlabelled, rates)[:, None]
 
     def part(values):
         mean = (believed * values).sum(-1)
@@ -175,7 +175,7 @@ def increments(
     return part(f), part(g)
 
 
-def item_weights(unlabelled: Int[Array, " K"], rates: Scalar) -> Float[Array, " K"]:
+def inverse_probabilities(unlabelled: Int[Array, " K"], rates: Scalar) -> Float[Array, " K"]:
     """Compute 1 / q of an unlabelled item of every cell: q is in proportion to the cell's rate."""
     unlabelled, rates = xp.asarray(unlabelled), xp.asarray(rates, xp.result_type(float))
     return (unlabelled * rates).sum() / xp.broadcast_to(rates, unlabelled.shape)
@@ -286,7 +286,9 @@ def _interval(state: Betting, f, g, counts, unlabelled, level) -> Float[Array, "
 def _settle(state: Betting, f, g, counts, unlabelled, believed, cell, outcome, rates) -> Betting:
     """Multiply capital by 1 + lambda X, then remember the draw."""
     drawable = (unlabelled > 0)[:, None]
-    chance = xp.where(drawable[:, 0], unlabelled / item_weights(unlabelled, rates), 0.0)  # relative, of every cell
+    chance = xp.where(
+        drawable[:, 0], unlabelled / inverse_probabilities(unlabelled, rates), 0.0
+    )  # relative, of every cell
     chance = (chance / xp.maximum(chance.sum(), 1e-300))[:, None] * believed
     plain, whole = (increments(f, g, counts, unlabelled, believed, a, rates) for a in (0.0, 1.0))
     variates = [p - w for p, w in zip(plain, whole, strict=True)]  # of expectation 0

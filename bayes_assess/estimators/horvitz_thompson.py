@@ -45,7 +45,7 @@ def ratio_bias(total: Float[np.ndarray, " 2"], covariance: Float[np.ndarray, "2 
     return float((f / g * v[1, 1] - v[0, 1]) / g**2) if g else 0.0
 
 
-def beta_interval(value: ArrayLike, variance: ArrayLike, level: float = 0.95) -> Float[np.ndarray, "*shape 2"]:
+def moment_interval(value: ArrayLike, variance: ArrayLike, level: float = 0.95) -> Float[np.ndarray, "*shape 2"]:
     """Compute the interval of the Beta distribution with this mean and variance ([SEME] sec. 2.2).
 
     At an end of the range, where there is no such distribution, the interval is that of Beta(a, 1), or Beta(1, a),
@@ -65,9 +65,9 @@ def beta_interval(value: ArrayLike, variance: ArrayLike, level: float = 0.95) ->
 
     Examples
     --------
-    >>> beta_interval(0.5, 1 / 12, 0.9).round(6).tolist()  # uniform
+    >>> moment_interval(0.5, 1 / 12, 0.9).round(6).tolist()  # uniform
     [0.05, 0.95]
-    >>> beta_interval(1.0, 1 / 6, 0.96).round(6).tolist()  # Beta(2, 1), where E (1 - x)^2 = 1/6
+    >>> moment_interval(1.0, 1 / 6, 0.96).round(6).tolist()  # Beta(2, 1), where E (1 - x)^2 = 1/6
     [0.2, 1.0]
     """
     v, m = np.asarray(variance, np.float64), np.asarray(value, np.float64)

@@ -14,7 +14,7 @@ from scipy import special
 
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
-from bayes_assess.estimators.horvitz_thompson import beta_interval as of_beta
+from bayes_assess.estimators.horvitz_thompson import moment_interval as of_beta
 
 if TYPE_CHECKING:
     from bayes_assess.estimators.ratio_interval import Ranges

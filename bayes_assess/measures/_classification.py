@@ -26,8 +26,8 @@ from bayes_assess.measures._ratios import (
     divide,
     error,
     in_two,
-    indicators,
     mean_loss,
+    one_hot,
     one_ratio,
     share_right,
     slopes_of_ratio,
@@ -198,7 +198,7 @@ def _matthews(name: str, n_classes: int) -> Measure:
 
     def loss(y: Label, f: Label) -> Float[Array, " D"]:
         hit = (y == f).astype(xp.float64)[None]
-        return xp.concatenate([hit, indicators(y, n_classes), indicators(f, n_classes)])
+        return xp.concatenate([hit, one_hot(y, n_classes), one_hot(f, n_classes)])
 
     def pair(risk: Risk) -> Value:
         labels, predicted = xp.split(risk[1:], 2)
@@ -257,7 +257,7 @@ def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
         return distance if weights == "linear" else distance**2
 
     def loss(y: Label, f: Label) -> Float[Array, " D"]:
-        return xp.concatenate([cost(y, f)[None], indicators(y, n_classes), indicators(f, n_classes)])
+        return xp.concatenate([cost(y, f)[None], one_hot(y, n_classes), one_hot(f, n_classes)])
 
     def costs() -> Float[Array, "C C"]:
         codes = xp.arange(n_classes)
@@ -300,7 +300,7 @@ def _brier(name: str, n_classes: int) -> Measure:
         return _mean_loss(lambda y, f, s: ((s - y) ** 2)[None], name=name, binary=True, bounded=True)
 
     def of_all(y: Label, f: Label, s: Float[Array, " C"]) -> Float[Array, ""]:
-        return ((s - indicators(y, n_classes)) ** 2).sum()[None]
+        return ((s - one_hot(y, n_classes)) ** 2).sum()[None]
 
     return _mean_loss(of_all, name=name, score_rows=True, range=(0.0, 2.0))
 
@@ -316,7 +316,7 @@ def _log_loss(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
         return _mean_loss(of_two, name=name, binary=True, range=_LOG_LOSS)
     return _mean_loss(
-        lambda y, f, s: -engine.xlogy(indicators(y, n_classes), clipped(s)).sum()[None],
+        lambda y, f, s: -engine.xlogy(one_hot(y, n_classes), clipped(s)).sum()[None],
         name=name,
         score_rows=True,
         range=_LOG_LOSS,

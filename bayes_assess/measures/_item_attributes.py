@@ -90,7 +90,7 @@ def system_codes(pool: Pool, system: str) -> Int[np.ndarray, " M"]:
         raise QuestionError(str(error)) from None
 
 
-def describe(pool: Pool, systems: Sequence[str], by: str | None, scores: dict[str, np.ndarray]) -> Attributes:
+def attributes_of(pool: Pool, systems: Sequence[str], by: str | None, scores: dict[str, np.ndarray]) -> Attributes:
     """Find the distinct combinations of systems' predictions, sub-population and scores.
 
     A pool's own predictions alone have all C classes as attributes, predicted or not.

@@ -212,7 +212,7 @@ class ItemRatio:
 
     def _ratio(self, hits: np.ndarray, predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:
         a, b, c = DENOMINATORS[self.kind]
-        return divide(hits, a * hits + b * predicted + c * labels)
+        return quotient(hits, a * hits + b * predicted + c * labels)
 
     def _moment(self, predicted: Matrix, probabilities: Matrix, power: int) -> Vector:
         sizes, moment = predicted.sum(1).astype(np.int64), np.zeros(len(predicted))
@@ -231,7 +231,7 @@ def _either(worst: float, best: float | None = None) -> UnseenLosses:
     return UnseenLosses(np.array([[[0.0], [1.0]]]), np.array([[worst, worst if best is None else best]]))
 
 
-def divide(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+def quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Divide; 0 where the denominator is 0, scikit-learn's ``zero_division=0``."""
     known = denominator > 0
     return np.where(known, numerator, 0.0) / np.where(known, denominator, 1.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
-from bayes_assess.measures._label_set_losses import DENOMINATORS, divide
+from bayes_assess.measures._label_set_losses import DENOMINATORS, quotient
 
 Risk = Float[np.ndarray, "*batch d"]
 OneRisk = Float[np.ndarray, " d"]
@@ -20,14 +20,14 @@ def _ratios(kind: str, hits: np.ndarray, predicted: np.ndarray, labels: np.ndarr
     """Return hits / (a hits + b predicted + c labels), see `DENOMINATORS`, and that denominator."""
     a, b, c = DENOMINATORS[kind]
     below = a * hits + b * predicted + c * labels
-    return divide(hits, below), below
+    return quotient(hits, below), below
 
 
 def _ratio_slopes(kind: str, hits: np.ndarray, predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Differentiate ratios in hits, predicted and labels, (3, ...): (1[hits] - ratio (a, b, c)) / denominator."""
     ratios, below = _ratios(kind, hits, predicted, labels)
     top = np.multiply.outer([1.0, 0.0, 0.0], np.ones_like(ratios)) - np.multiply.outer(DENOMINATORS[kind], ratios)
-    return divide(top, np.broadcast_to(below, top.shape))
+    return quotient(top, np.broadcast_to(below, top.shape))
 
 
 def micro(kind: str, risk: Risk) -> Value:
@@ -54,7 +54,7 @@ def macro_gradient(kind: str, risk: OneRisk) -> OneRisk:
 def weighted(kind: str, risk: Risk) -> Value:
     """Compute the mean of the ratios of the classes, weighted by their labels."""
     hits, predicted, labels = np.split(risk, 3, axis=-1)
-    return divide((labels * _ratios(kind, hits, predicted, labels)[0]).sum(-1), labels.sum(-1))
+    return quotient((labels * _ratios(kind, hits, predicted, labels)[0]).sum(-1), labels.sum(-1))
 
 
 def weighted_gradient(kind: str, risk: OneRisk) -> OneRisk:
@@ -62,19 +62,19 @@ def weighted_gradient(kind: str, risk: OneRisk) -> OneRisk:
     hits, predicted, labels = np.split(risk, 3)
     slopes = labels * _ratio_slopes(kind, hits, predicted, labels)
     slopes[2] += _ratios(kind, hits, predicted, labels)[0] - weighted(kind, risk)
-    return divide(slopes, np.full_like(slopes, labels.sum())).ravel()
+    return quotient(slopes, np.full_like(slopes, labels.sum())).ravel()
 
 
 def harmonic(risk: Risk) -> Value:
     """Compute the harmonic mean of macro precision and macro recall ([SEME] eq. 102)."""
     precision, recall = macro("precision", risk), macro("recall", risk)
-    return divide(2 * precision * recall, precision + recall)
+    return quotient(2 * precision * recall, precision + recall)
 
 
 def harmonic_gradient(risk: OneRisk) -> OneRisk:
     """Differentiate `harmonic`; with precision P and recall R, dF/dP = 2 R^2 / (P + R)^2 and dF/dR likewise."""
     precision, recall = macro("precision", risk), macro("recall", risk)
-    by_precision, by_recall = divide(2 * np.array([recall, precision]) ** 2, (precision + recall) ** 2)
+    by_precision, by_recall = quotient(2 * np.array([recall, precision]) ** 2, (precision + recall) ** 2)
     return by_precision * macro_gradient("precision", risk) + by_recall * macro_gradient("recall", risk)
 
 

@@ -19,7 +19,7 @@ from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess._tools.suggestions import near_names
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _label_set_values as g
-from bayes_assess.measures._label_set_checks import check_alike, checked, indicators
+from bayes_assess.measures._label_set_checks import check_shapes, checked_indicators, checked_label_sets
 from bayes_assess.measures._label_set_losses import AnyWrong, ItemRatio, LossFamily, PerClass, Totals, WrongShare
 
 Risk = Float[np.ndarray, "*batch D"]
@@ -93,8 +93,8 @@ class MultiLabelMeasure:
         >>> multilabel_measure("hamming_loss").losses(np.array([[True, False]]), np.array([[True, True]]))
         array([[0.5]])
         """
-        f, y = indicators("predictions", predicted), indicators("labels", labels)
-        check_alike(f, y, "labels")
+        f, y = checked_indicators("predictions", predicted), checked_indicators("labels", labels)
+        check_shapes(f, y, "labels")
         return self._laid(f, y, lambda family, *pair: family.losses(*pair))
 
     def expected_losses(
@@ -115,7 +115,7 @@ class MultiLabelMeasure:
         >>> multilabel_measure("f1_samples").expected_losses(np.array([[True, False]]), np.array([[0.5, 0.5]]))
         array([[0.41666667]])
         """
-        f, p = checked(predicted, probabilities)
+        f, p = checked_label_sets(predicted, probabilities)
         return self._laid(f, p, lambda family, *pair: family.expected(*pair))
 
     def value(self, mean_losses: Risk) -> Float[np.ndarray, "*batch Q"]:
@@ -186,7 +186,7 @@ class MultiLabelMeasure:
         >>> multilabel_measure("accuracy").deviations(predicted, p).round(3).tolist()
         [0.707, 0.0]
         """
-        f, p = checked(predicted, probabilities)
+        f, p = checked_label_sets(predicted, probabilities)
         if mean_losses is None:
             sums = (self.expected_losses(f[rows], p[rows]).sum(0) for rows in _chunks(*f.shape))
             mean_losses = sum(sums, start=np.zeros(self.n_losses(f.shape[1]))) / max(len(f), 1)

@@ -16,7 +16,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
+from bayes_assess.measures._item_attributes import OWN, Attributes, attributes_of, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import LARGEST_DENSE, compress, join, losses_of
 from bayes_assess.measures._measure import Measure, Risk, output_names, sizes
@@ -142,7 +142,7 @@ def table_for(
     _check_fit(fixed, pool, code, columns)
     kinds = {one.score_kind: one.name for one in fixed if one.score_kind is not None}
     scores = {kind: item_scores(pool, kind, code, name) for kind, name in kinds.items()}
-    attributes = describe(pool, columns or [OWN], by, scores)
+    attributes = attributes_of(pool, columns or [OWN], by, scores)
     return attributes.codes, _Builder(pool, attributes, code, tuple(columns), average).table(fixed)
 
 

@@ -35,7 +35,7 @@ def divide(
     return xp.where(known, numerator / xp.where(known, denominator, 1.0), 0.0), known
 
 
-def indicators(code: int | Int[Array, ""], n_classes: int) -> Float[Array, " C"]:
+def one_hot(code: int | Int[Array, ""], n_classes: int) -> Float[Array, " C"]:
     """Return the indicators of all classes: 1 at the code, else 0."""
     return (xp.arange(n_classes) == code).astype(xp.float64)
 
@@ -170,8 +170,8 @@ def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = 
     """Return the loss (2C,) or (3C,): numerators, denominators and, if asked for, labels of every class."""
 
     def loss(y: Label, f: Label) -> Float[Array, " D"]:
-        label = indicators(y, n_classes)
-        terms = _terms(kind, weight, label, indicators(f, n_classes))
+        label = one_hot(y, n_classes)
+        terms = _terms(kind, weight, label, one_hot(f, n_classes))
         return xp.concatenate([*terms, label] if with_labels else terms)
 
     return loss
@@ -180,7 +180,7 @@ def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = 
 @made_once
 def _harmonic(n_classes: int) -> Measure:
     def loss(y: Label, f: Label) -> Float[Array, " D"]:
-        label, predicted = indicators(y, n_classes), indicators(f, n_classes)
+        label, predicted = one_hot(y, n_classes), one_hot(f, n_classes)
         return xp.concatenate([label * predicted, predicted, label])
 
     def pair(risk: Risk) -> Value:

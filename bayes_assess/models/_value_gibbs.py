@@ -26,7 +26,7 @@ from bayes_assess.models._value_terms import (
     at_loss,
     grain,
     outlying_shares,
-    parts_of,
+    range_parts,
     spread_out,
     terms,
 )
@@ -77,7 +77,7 @@ class Gibbs:
         self.shares = outlying_shares(SHARES[:, None], rarity, np)  # (Q, K)
         self.at, self.code = np.nonzero(self.counts)  # labels that occur, by cell: E of them
         self.times, self.of_cell = self.counts[self.at, self.code], np.eye(len(self.seen))[self.at]
-        self.of_part = np.eye(PARTS)[parts_of(self.values, np)[self.code]]
+        self.of_part = np.eye(PARTS)[range_parts(self.values, np)[self.code]]
         self.model = terms(x, group, apart)
         self.tau2, self.level_of = np.unique(self.model.tau2, return_inverse=True)  # of T levels few have their own
         rows = self.model.columns[self.seen]  # none before the first label

@@ -86,14 +86,14 @@ def at_loss(rarity: Float[Array, " K"], xp: ModuleType) -> Float[Array, " K"]:
     return xp.minimum(_AT_LOSS * (1 + rarity) / 2, _MOST_AT_LOSS)
 
 
-def parts_of(values: Float[Array, " C"], xp: ModuleType) -> Int[Array, " C"]:
+def range_parts(values: Float[Array, " C"], xp: ModuleType) -> Int[Array, " C"]:
     """Return the part of the range, 0..B-1, in which every class lies."""
     return xp.clip(((values - values.min()) / xp.ptp(values) * PARTS).astype(int), 0, PARTS - 1)
 
 
 def spread_out(part: Float[Array, "*shape B"], values: Float[Array, " C"], xp: ModuleType) -> Float[Array, "*shape C"]:
     """Return the probabilities of classes, (..., C), that of a part of the range shared by its classes alike."""
-    at = parts_of(values, xp)
+    at = range_parts(values, xp)
     found = part[..., at] / (at[:, None] == at).sum(1)
     return found / found.sum(-1, keepdims=True)  # a part may be without classes
 

@@ -62,8 +62,8 @@ from bayes_assess.models.curve_rates import (
     curves_of,
     group_effects,
     groups_apart,
+    likelihood_parts,
     n_parameters,
-    parts_of,
     rates,
     slab,
     tied_shares,
@@ -216,7 +216,7 @@ class CurveState:
         counts = engine.at(self.counts)[cell, event.astype(xp.int32)].add(1)
         learned = replace(self, counts=counts, particles=seen, deciding=few)
         uneven = smc.uneven(seen, self.log_prior)
-        return engine.cond(uneven.any(), lambda state: moved(state, uneven), lambda state: state, learned)
+        return engine.cond(uneven.any(), lambda state: rejuvenated(state, uneven), lambda state: state, learned)
 
     @property
     def cautious(self) -> Bool[Array, "B S 2"]:
@@ -232,7 +232,7 @@ class CurveState:
         return _flat(self.share)[chosen], _flat(self.strength)[chosen], _flat(self.cautious)[chosen]
 
 
-def start(seed: int, members: Members, coordinates: Coordinates, n_particles: int = _N_PARTICLES) -> CurveState:
+def prior_curves(seed: int, members: Members, coordinates: Coordinates, n_particles: int = _N_PARTICLES) -> CurveState:
     """Return the belief before any label; computed on the host, as nothing needs to be compiled for it.
 
     Parameters
@@ -246,7 +246,7 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
     """
     n_members, n_cells = len(members.prior), len(coordinates.feature)
     dimension = n_parameters(coordinates.groups.shape[1])
-    first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
+    first = smc.prior_particles(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
     with engine.eager():
         curves = [rates(place, members[i], coordinates) for i, place in enumerate(first.place)]
     share, strength = (np.stack(part).astype(np.float32) for part in zip(*curves, strict=True))
@@ -300,7 +300,7 @@ def _deciding(state: CurveState) -> Deciding:
     return Deciding(share, strength, xp.zeros(_N_DECIDING, xp.float32))
 
 
-def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
+def rejuvenated(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
     """Resample the particles of some members and move them, see `particles.moved`."""
     _, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
@@ -318,7 +318,7 @@ def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
         return xp.concatenate([ordered, xp.zeros((-len(n) % size, *ordered.shape[1:]), ordered.dtype)])
 
     def likelihood(member):
-        of_groups = parts_of(state.coordinates) if n_groups else None
+        of_groups = likelihood_parts(state.coordinates) if n_groups else None
         labelled = engine.tree_map(
             lambda of_cell: cut(of_cell[order]), (CellCoordinates.of(member, state.coordinates), k, n, of_groups)
         )

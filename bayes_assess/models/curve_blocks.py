@@ -16,7 +16,7 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.beta_binomial import log_likelihood
 from bayes_assess.models._numerics.particles import Particles
-from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, moved
+from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, rejuvenated
 
 _NEGLIGIBLE = 1e-3  # probability of a member below which a future does without
 _UNEVEN = 0.35  # effective share of the particles
@@ -94,7 +94,7 @@ def learned(state: CurveState, labels: Int[np.ndarray, "K 2"]) -> CurveState:
         counts[cells] = after
         after_block = replace(state, counts=counts, particles=seen)
         uneven = smc.uneven(seen, after_block.log_prior, _UNEVEN)
-        return moved(after_block, uneven) if uneven.any() else _decided(after_block)
+        return rejuvenated(after_block, uneven) if uneven.any() else _decided(after_block)
 
 
 def _decided(state: CurveState) -> CurveState:

@@ -327,7 +327,7 @@ def _effects(place: Float[Array, "S D"], member: Members, coordinates: Coordinat
     return xp.concatenate([effects[:, :1] * heavy * scaled, effects[:, 1:]], axis=1)
 
 
-def parts_of(coordinates: Coordinates) -> Float[Array, "K P"]:
+def likelihood_parts(coordinates: Coordinates) -> Float[Array, "K P"]:
     """Return which part of the likelihood every cell is of: those of the G groups, and of cells without a group."""
     in_group = (coordinates.groups != 0).astype(xp.float32)
     number = in_group.sum(1, keepdims=True)

@@ -46,10 +46,10 @@ from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy, regr
 from bayes_assess.models.nested_dirichlet import (
     NestedDirichlet,
     Own,
-    joined_draws,
     joined_moments,
     merged_own,
     n_quantile_draws,
+    row_draws,
     row_quantiles,
     split_counts,
 )
@@ -381,7 +381,7 @@ class HierarchicalConfusion(Points):
         key_agreement, key_point, key_errors = engine.random.split(key, 3)
         point = engine.random.categorical(key_point, self.log_weight, shape=(n, *self.log_weight.shape[:-1]))
         agreement = self.agreement.sample(key_agreement, n, dtype=np.dtype(dtype))
-        return joined_draws(key_errors, xp.asarray(agreement), _parameters(self, point).astype(dtype), self.own)
+        return row_draws(key_errors, xp.asarray(agreement), _parameters(self, point).astype(dtype), self.own)
 
     @engine.jit
     def _quantiles(self, level: Float[Array, "*levels"]):
@@ -401,7 +401,7 @@ class HierarchicalConfusion(Points):
             of_row |= {name: x[row // n_rows] for name, x in points.items()}
             alone = replace(self, counts=counts[row], **of_row)
             alpha = _parameters(alone, engine.random.categorical(key_point, alone.log_weight, shape=(n,)))
-            return joined_draws(key_share, agreement[:, row][:, None], alpha, alone.own)[:, 0]
+            return row_draws(key_share, agreement[:, row][:, None], alpha, alone.own)[:, 0]
 
         return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)
 

@@ -114,7 +114,7 @@ class NestedDirichlet(Compiled):
         a, b, alpha = (
             xp.broadcast_to(xp.asarray(x).astype(dtype), (n, *x.shape)) for x in (self.a, self.b, self.alpha)
         )
-        return joined_draws(key_errors, standard_beta(key_agreement, a, b), alpha, self.own)
+        return row_draws(key_errors, standard_beta(key_agreement, a, b), alpha, self.own)
 
     @engine.jit
     def _quantiles(self, level: Float[Array, "*levels"]):
@@ -127,7 +127,7 @@ class NestedDirichlet(Compiled):
             key_agreement, key_errors = engine.random.split(engine.random.fold_in(engine.random.key(0), row))
             agreement = standard_beta(key_agreement, xp.full((n, 1), a[row]), xp.full((n, 1), b[row]))
             parameters = xp.broadcast_to(alpha[row], (n, 1, shape[-1]))
-            return joined_draws(key_errors, agreement, parameters, own[row % shape[-2]][None])[:, 0]
+            return row_draws(key_errors, agreement, parameters, own[row % shape[-2]][None])[:, 0]
 
         return row_quantiles(level, len(alpha), draw).reshape(*level.shape, *shape)
 
@@ -156,7 +156,7 @@ def joined_moments(
     )
 
 
-def joined_draws(
+def row_draws(
     key: PRNGKey, agreement: Float[Array, "*batch K"], alpha: Float[Array, "*batch K O"], own: Own
 ) -> Float[Array, "*batch K O"]:
     """Rows, from draws of the agreements and the parameters of the errors' shares, 0 for what is impossible."""

@@ -59,7 +59,7 @@ def check_systems(systems: Mapping[str, ArrayLike] | Frame | None, n_items: int)
     return checked
 
 
-def check_alike(predictions: Predictions, systems: Mapping[str, tuple[Predictions, bool]]) -> None:
+def check_shared_classes(predictions: Predictions, systems: Mapping[str, tuple[Predictions, bool]]) -> None:
     """Refuse a system that shares no class with the pool's own: some other column would make its values classes."""
     own = distinct(predictions) if systems else np.array([])
     for name, (values, _) in systems.items():

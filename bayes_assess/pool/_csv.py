@@ -22,7 +22,7 @@ from bayes_assess._tools.csv_files import CsvFile, UnreadableCsv, header_below, 
 from bayes_assess._tools.row_numbers import Numbering
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._quick_csv import PlainColumns, read_plain
-from bayes_assess.pool._table import SCORE_PREFIXES, Columns, arguments, class_names, resolve
+from bayes_assess.pool._table import SCORE_PREFIXES, Columns, arguments, class_names, resolve_columns
 
 _TELLING = ("id", "prediction", "confidence", "score")
 _MISSING = {"", "nan", "NaN", "NA", "null", "None"}  # in a column of numbers; elsewhere only "" is missing
@@ -71,7 +71,7 @@ def read_csv(path: Path, columns: Columns, classes: Any, numbering: Numbering) -
 def _resolved(file: CsvFile, columns: Columns) -> Columns:
     """Decide which columns to read; where there are not those, say which row below has their names."""
     try:
-        return resolve(file.header, _stripped(columns, file.header))
+        return resolve_columns(file.header, _stripped(columns, file.header))
     except PoolError as error:
         first, rows = next(iter(file.chunks()), (0, []))
         more = max(_n_found(file.header, columns), 1) + 1  # and two at least

@@ -31,7 +31,7 @@ _OPTIMAL_ORDER = 1024  # clusters; the best order of more takes too long
 _NUDGE = 1e-9  # of a stratum; what lies on an edge but for rounding always goes to the same side
 
 
-def distinct_of(
+def distinct_scores(
     scores: Float[np.ndarray, " M"], times: Int[np.ndarray, " M"] | None = None
 ) -> tuple[Float[np.ndarray, " V"], Int[np.ndarray, " V"]]:
     """Sorted distinct scores, and how many items have each; `times` are the items that every row stands for."""

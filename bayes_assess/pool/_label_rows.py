@@ -86,7 +86,7 @@ def read_rows(values: ArrayLike, classes: np.ndarray, remedy: str) -> LabelRows:
     return LabelRows(indicators, known)
 
 
-def names_in(values: ArrayLike | None) -> np.ndarray:
+def distinct_names(values: ArrayLike | None) -> np.ndarray:
     """Return the sorted distinct names in rows of names, for classes that are not declared; 0..C-1 of indicators."""
     array = to_numpy(values)
     if array.ndim == 2 and array.dtype.kind in "biuf" and array.shape[1]:

@@ -56,7 +56,7 @@ class Columns(NamedTuple):
         return [*single, *self.numbers, *self.groups, *self.systems.values()]
 
 
-def resolve(present: list[str], chosen: Columns) -> Columns:
+def resolve_columns(present: list[str], chosen: Columns) -> Columns:
     """Decide which columns to read: those named, else those with telling names; see `read_pool`.
 
     Raises
@@ -76,7 +76,7 @@ def resolve(present: list[str], chosen: Columns) -> Columns:
             if "score" not in free:
                 raise PoolError(
                     "Found neither a column 'prediction' or 'score' nor several that begin with 'p_' or 'score_' among "
-                    f"the columns {listed(present)}; say which column holds predictions, or which scores."
+                    f"the columns {columns_shown(present)}; say which column holds predictions, or which scores."
                 )
             chosen = chosen._replace(scores="score")  # of two classes
         if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
@@ -102,7 +102,7 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
     """Raise PoolError if a column is missing, or one alone is named as those of several classes."""
     for name in columns.all:
         if name not in present:
-            raise PoolError(f"There is no {what} {name!r}; the {what}s are {listed(present)}.")
+            raise PoolError(f"There is no {what} {name!r}; the {what}s are {columns_shown(present)}.")
     if isinstance(columns.scores, list) and len(columns.scores) == 1 and not columns.multilabel:
         (one,) = columns.scores
         raise PoolError(
@@ -123,13 +123,13 @@ def columns_named(given: str | Iterable[str] | None) -> list[str]:
     return [] if given is None else [given] if isinstance(given, str) else list(given)
 
 
-def listed(names: Iterable[str]) -> str:
+def columns_shown(names: Iterable[str]) -> str:
     """Name the columns that there are, for a message."""
     return listing(list(names), 30)
 
 
 def arguments(arrays: dict[str, Any], columns: Columns, classes: ArrayLike | None) -> dict[str, Any]:
-    """Return the keyword arguments of `Pool`; predictions, groups and systems may be coded, see `uncoded`."""
+    """Return the keyword arguments of `Pool`; predictions, groups, systems may be coded: `spelled_out_columns`."""
     scores = None
     if isinstance(columns.scores, str):
         scores = arrays[columns.scores]
@@ -148,7 +148,7 @@ def arguments(arrays: dict[str, Any], columns: Columns, classes: ArrayLike | Non
     }
 
 
-def uncoded(found: dict[str, Any]) -> dict[str, Any]:
+def spelled_out_columns(found: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a pool of other labels than classes, for which all columns are spelled out."""
     by_name = {kind: {name: spelled_out(one) for name, one in found[kind].items()} for kind in ("groups", "systems")}
     return {**found, "predictions": spelled_out(found["predictions"]), **by_name}

@@ -21,8 +21,8 @@ from bayes_assess.pool._label_rows import (
     NO_LABEL,
     UnreadableRow,
     check_label_names,
+    distinct_names,
     frame_columns,
-    names_in,
     read_rows,
 )
 from bayes_assess.pool._scores import ROW_SUM_TOLERANCE, read_scores
@@ -125,7 +125,7 @@ class MultiLabelPool(Pool):
             _check_scores(array, names)
         if names is None:
             columns = frame_columns(predictions)
-            names = names_in(predictions) if columns is None else check_classes(columns)
+            names = distinct_names(predictions) if columns is None else check_classes(columns)
             declared = columns is not None or names.dtype.kind != "U"
         check_label_names(names)
         indicators = _read_predictions(predictions, names) if array is None or predictions is not None else array >= 0.5

@@ -19,9 +19,9 @@ from bayes_assess.pool._classes import (
     score_classes,
 )
 from bayes_assess.pool._columns import (
-    check_alike,
     check_confidence,
     check_groups,
+    check_shared_classes,
     check_show,
     check_systems,
     code_systems,
@@ -163,7 +163,7 @@ class Pool(Items):
             codes = check_positive(array) if array.ndim == 1 else check_rows(array)
         if values is not None:
             if names is None:
-                check_alike(values, others)
+                check_shared_classes(values, others)
                 names = infer_classes(values, boolean, others.values())
             codes = code_predictions(values, names)
         assert codes is not None and names is not None  # noqa: PT018 - one of the two was given

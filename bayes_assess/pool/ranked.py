@@ -165,7 +165,7 @@ class RankedList:
             made = cls(rows.n_items, id_at=rows.ids_at, classes=pool.classes)
             object.__setattr__(made, "rows", rows)
             return made
-        code = positive_code(pool, positive)
+        code = ranking_class(pool, positive)
         if pool.margins is not None:
             scores = pool.margins if code == 1 else -pool.margins
         else:
@@ -337,7 +337,7 @@ class RankedList:
         return f"RankedList({self.n_items:,} items)"
 
 
-def positive_code(pool: Pool, positive: Hashable | None) -> int:
+def ranking_class(pool: Pool, positive: Hashable | None) -> int:
     """Return the code of the class by whose score a pool is ranked."""
     if pool.multilabel or (pool.scores is None and pool.margins is None):
         what = "several labels per item" if pool.multilabel else "no scores; give it some by scores=[...]"

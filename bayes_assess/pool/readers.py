@@ -21,7 +21,15 @@ from bayes_assess._tools.uuids import is_uuid, uuid_text
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
-from bayes_assess.pool._table import Columns, arguments, check_columns, columns_named, listed, resolve, uncoded
+from bayes_assess.pool._table import (
+    Columns,
+    arguments,
+    check_columns,
+    columns_named,
+    columns_shown,
+    resolve_columns,
+    spelled_out_columns,
+)
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -138,7 +146,7 @@ def read_pool(
             show=shown,
         )
         found = _read(source, columns, classes, numbering)
-        found = found if bounds is None and not multilabel else uncoded(found)
+        found = found if bounds is None and not multilabel else spelled_out_columns(found)
         return Pool(**found, multilabel=multilabel, bounds=bounds)
 
 
@@ -161,7 +169,7 @@ def _read_wide(
         systems=dict(answers),
         show=show,
     )
-    found = uncoded(_read(source, columns, classes, numbering))
+    found = spelled_out_columns(_read(source, columns, classes, numbering))
     numbering.n_rows = len(found["predictions"])
     name = id if id is not None or found["ids"] is None else "id"
     return long_form(found, found["systems"], name)
@@ -311,7 +319,7 @@ def _read_frame(frame: Any, columns: Columns, classes: ArrayLike | None) -> dict
     name = next((name for name in columns.all if name in index and name not in present), None)
     if name is not None:
         raise PoolError(f"The index of the frame holds {name!r}, and no column does: pass frame.reset_index().")
-    columns = resolve(present, columns)
+    columns = resolve_columns(present, columns)
     return arguments(_arrays(frame, columns), columns, classes)
 
 
@@ -348,7 +356,7 @@ def _read_parquet(path: Path, columns: Columns, classes: ArrayLike | None) -> di
     except ImportError:
         raise PoolError('Reading Parquet needs PyArrow: pip install "bayes-assess[parquet]".') from None
     try:
-        columns = resolve(parquet.read_schema(path).names, columns)
+        columns = resolve_columns(parquet.read_schema(path).names, columns)
         check_fits(parquet.read_metadata(path).num_rows, f"The file {path.name!r}")
         # Names are kept once in most files, and texts of every row are never made of them.
         table = parquet.read_table(path, columns=columns.all, read_dictionary=sorted(columns.named))
@@ -388,7 +396,9 @@ def _resolve_npz(path: Path, present: list[str], columns: Columns) -> Columns:
     found = {role: key for role, key in detected.items() if not getattr(columns, role) and key in free}
     columns = check_columns(columns._replace(**found), present, "array")
     if not columns.numbers and columns.prediction is None:
-        raise PoolError(f"The file {path.name!r} holds no scores or predictions; it has the arrays {listed(present)}.")
+        raise PoolError(
+            f"The file {path.name!r} holds no scores or predictions; it has the arrays {columns_shown(present)}."
+        )
     return columns
 
 

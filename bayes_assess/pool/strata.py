@@ -22,7 +22,7 @@ from bayes_assess.pool._cuts import (
     check_finite,
     clusters,
     csf_weights,
-    distinct_of,
+    distinct_scores,
     few_digits,
     first_of_each,
     grid_of,
@@ -148,7 +148,7 @@ class Strata(Cut):
         [0, 0, 1]
         """
         scores = _scores_of(pool, self.of)
-        distinct, counts = distinct_of(scores, pool.multiplicity)
+        distinct, counts = distinct_scores(scores, pool.multiplicity)
         if self.kind in ("width", "geometric"):
             grid = grid_of(distinct, self.n_strata, self.kind)
             if is_single(distinct):  # 0.7 as float32 is less than 0.7, and reaches it

@@ -43,7 +43,7 @@ class MultiLabelCells(MetricCells):
     predicted : (K, C)
         Share of the items of every cell of which a class is predicted.
     lam : float
-        How far scores are trusted, see `label_probabilities`.
+        How far scores are trusted, see `blended_scores`.
     """
 
     predicted: Float[np.ndarray, "K C"]
@@ -229,7 +229,7 @@ def label_set_cells(cells: Cells) -> MultiLabelCells:
     return cells
 
 
-def label_probabilities(pool: MultiLabelPool, lam: float, items: Any = slice(None)) -> Float[np.ndarray, "n C"]:
+def blended_scores(pool: MultiLabelPool, lam: float, items: Any = slice(None)) -> Float[np.ndarray, "n C"]:
     """Return the believed probabilities of labels: scores blended with their mean over the pool, class by class.
 
     Parameters
@@ -245,7 +245,7 @@ def label_probabilities(pool: MultiLabelPool, lam: float, items: Any = slice(Non
     --------
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(scores=[[1.0, 0.0], [0.0, 0.0]], multilabel=True)
-    >>> label_probabilities(pool, 0.9).round(3).tolist()
+    >>> blended_scores(pool, 0.9).round(3).tolist()
     [[0.95, 0.0], [0.05, 0.0]]
     """
     if pool.scores is None:
@@ -266,7 +266,7 @@ def believed_risk(pool: MultiLabelPool, measure: MultiLabelMeasure, lam: float) 
     total = np.zeros(measure.n_losses(pool.n_classes))
     for start in range(0, pool.n_items, CHUNK):
         items = slice(start, start + CHUNK)
-        total += measure.expected_losses(pool.indicators[items], label_probabilities(pool, lam, items)).sum(0)
+        total += measure.expected_losses(pool.indicators[items], blended_scores(pool, lam, items)).sum(0)
     return total / pool.n_items
 
 
@@ -283,6 +283,6 @@ def item_deviations(pool: MultiLabelPool, measure: MultiLabelMeasure, lam: float
     risk, found = believed_risk(pool, measure, lam), np.empty(pool.n_items)
     for start in range(0, pool.n_items, CHUNK):
         items = slice(start, start + CHUNK)
-        found[items] = measure.deviations(pool.indicators[items], label_probabilities(pool, lam, items), risk)
+        found[items] = measure.deviations(pool.indicators[items], blended_scores(pool, lam, items), risk)
     greatest = found.max()
     return np.round(found / greatest, _DIGITS) if greatest > 0 else found

@@ -72,7 +72,7 @@ class Order(NamedTuple):
         return found._replace(masses=found.masses[..., ::-1]) if self.low_is_best else found
 
 
-def order_of(question: Metric, evidence: MeasureEvidence) -> Order | None:
+def order_of_groups(question: Metric, evidence: MeasureEvidence) -> Order | None:
     """Order groups, or systems, by one measure of each; None where outputs are something else."""
     named_by = question.by or question.systems  # measures of several labels have names of their own
     if not evidence.has_joint or not named_by:

@@ -19,7 +19,7 @@ from bayes_assess.results import plots
 from bayes_assess.results._answer import Shares
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence.groupwise import Groupwise
-from bayes_assess.results.plots._drawing import checked
+from bayes_assess.results.plots._drawing import checked_numbers
 from bayes_assess.results.sections.calibration import CalibrationErrors
 from bayes_assess.results.sections.costs import Costs
 from bayes_assess.results.sections.groups import Accuracies, GroupSection
@@ -282,7 +282,7 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         title = f"by {self.by}: {self._progress()}"
         ends_are = f"{self._interval_label}s"
         sought: dict[str, Any] = {"highlight": asked[shown] if asked.any() else None, "highlight_label": label}
-        truth = None if truth is None else checked("truth", truth, self.size.shape)[shown]
+        truth = None if truth is None else checked_numbers("truth", truth, self.size.shape)[shown]
         if kind == "rank":
             worst_first = 1 if self.question.low_is_worst else -1
             true_rank = None if truth is None else np.argsort(np.argsort(worst_first * truth)) + 1

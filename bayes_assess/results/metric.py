@@ -16,7 +16,7 @@ from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._answer import Shares
 from bayes_assess.results._in_words import in_one_line
-from bayes_assess.results._order import Order, Ordered, order_of
+from bayes_assess.results._order import Order, Ordered, order_of_groups
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.kinds import MeasureEvidence
@@ -254,7 +254,7 @@ class MetricResult(Ordered[MeasureEvidenceT_co, MeasureSectionT_co], Generic[Mea
 
     @cached_property
     def _order(self) -> Order | None:
-        return order_of(self.question, self.evidence)
+        return order_of_groups(self.question, self.evidence)
 
 
 RateResult = MetricResult[MeasureEvidenceT_co, JudgedRates]

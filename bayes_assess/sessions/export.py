@@ -92,7 +92,7 @@ class Exporting(Campaign):
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return labelled items, codes of their labels, and how many items of the pool each stands for."""
         items, codes = self._items.told
-        return items, codes, item_weights(self, items, codes)
+        return items, codes, label_weights(self, items, codes)
 
 
 def _labels_of(session: Exporting) -> Table:
@@ -138,7 +138,7 @@ def _history(session: Campaign, items: Int[np.ndarray, " n"]) -> tuple[np.ndarra
     return np.array([asked.get(item, 0) for item in known], np.int64), times, order
 
 
-def item_weights(
+def label_weights(
     session: Campaign, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
     """Return how many items of the pool every one of these stands for, all that are labelled; see `export`."""

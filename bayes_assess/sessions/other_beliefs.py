@@ -93,7 +93,7 @@ class Other:
 
     def of_groups(self) -> tuple[Belief, object]:
         """Return it as the belief on the session's cells, and what a label is worth by it."""
-        belief = other_belief(self.posterior, self.question, self.shape, names_of(self.cells, self.pool))
+        belief = other_belief(self.posterior, self.question, self.shape, axis_names(self.cells, self.pool))
         self.question.check_posterior(belief)
         return belief, self.question.reward(self.cells, belief)
 
@@ -155,7 +155,7 @@ def said_of_few_draws(
     )
 
 
-def names_of(cells: Cells, pool: Pool) -> list[np.ndarray]:
+def axis_names(cells: Cells, pool: Pool) -> list[np.ndarray]:
     """Return the names that axes of draws may have: of the cells, of what these are made of, and of the classes."""
     return [cells.names, *(part.names for part in cells.parts), pool.classes]
 
@@ -224,7 +224,7 @@ def other_labels(posterior: object, cells: MetricCells, pool: Pool) -> LabelDraw
     """
     if is_belief(posterior):
         posterior = as_draws(posterior)
-    theta, weights = checked_draws(_of_tree(posterior, cells), names=names_of(cells, pool))
+    theta, weights = checked_draws(_of_tree(posterior, cells), names=axis_names(cells, pool))
     found, n_outcomes = theta.shape, cells.measure.n_outcomes
     codes, rate = _event_of(cells, pool)
     wanted: dict[tuple[int, ...], str] = {} if rate is None else {(cells.n_cells,): rate}

@@ -14,7 +14,7 @@ from bayes_assess.acquisition.poisson import (
     deviations,
     draws_for_distinct,
     expected_distinct,
-    inclusion_probabilities,
+    inclusion_of_deviations,
 )
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.measures import table_for
@@ -47,10 +47,10 @@ def variance(h, size, b):
 @given(problems(POSITIVE))
 def test_inclusion_probabilities_sum_to_the_budget(problem):
     h, size, budget = problem
-    b = inclusion_probabilities(h, budget, size)
+    b = inclusion_of_deviations(h, budget, size)
     assert ((b >= 0) & (b <= 1)).all()
     assert abs(size @ b - budget) <= 1e-9 * min(budget, 1)
-    items = inclusion_probabilities(np.repeat(h, size), budget)  # one by one
+    items = inclusion_of_deviations(np.repeat(h, size), budget)  # one by one
     np.testing.assert_allclose(items, np.repeat(b, size), rtol=1e-9, atol=0)
 
 
@@ -58,7 +58,7 @@ def test_inclusion_probabilities_sum_to_the_budget(problem):
 @given(problems(st.floats(1e-50, 1e50)), st.integers(0, 2**32 - 1))
 def test_no_feasible_inclusion_probabilities_have_less_variance(problem, seed):
     h, size, budget = problem
-    b = inclusion_probabilities(h, budget, size)
+    b = inclusion_of_deviations(h, budget, size)
     rng = np.random.default_rng(seed)
     for other in (rng.random(len(h)), b * np.exp(rng.normal(0, 0.01, len(h))), np.ones(len(h))):
         other = np.minimum(other, 1)
@@ -76,17 +76,17 @@ def test_the_least_variance_is_that_of_a_search_over_all_saturated_sets():
         scaled = rest * (budget - j) / rest.sum()
         if scaled.max() <= 1:
             best = min(best, (order[:j] ** 2).sum() + rest.sum() ** 2 / (budget - j))
-    b = inclusion_probabilities(h, budget)
+    b = inclusion_of_deviations(h, budget)
     assert variance(h, np.ones(7), b) * 81 == pytest.approx(best, rel=1e-12)
     assert b[-1] == 0
 
 
 def test_items_without_deviation_are_drawn_only_with_what_is_left_of_the_budget():
     h = np.array([2.0, 0.0, 1.0, 0.0])
-    np.testing.assert_array_equal(inclusion_probabilities(h, 2), [1, 0, 1, 0])
-    np.testing.assert_array_equal(inclusion_probabilities(h, 3), [1, 0.5, 1, 0.5])
-    np.testing.assert_array_equal(inclusion_probabilities(np.zeros(4), 1), np.full(4, 0.25))
-    np.testing.assert_array_equal(inclusion_probabilities(h, 4), np.ones(4))
+    np.testing.assert_array_equal(inclusion_of_deviations(h, 2), [1, 0, 1, 0])
+    np.testing.assert_array_equal(inclusion_of_deviations(h, 3), [1, 0.5, 1, 0.5])
+    np.testing.assert_array_equal(inclusion_of_deviations(np.zeros(4), 1), np.full(4, 0.25))
+    np.testing.assert_array_equal(inclusion_of_deviations(h, 4), np.ones(4))
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_items_without_deviation_are_drawn_only_with_what_is_left_of_the_budget(
     ],
 )
 def test_deviations_of_any_size_are_served(h, budget, expected):
-    np.testing.assert_allclose(inclusion_probabilities(np.array(h), budget), expected, rtol=1e-9)
+    np.testing.assert_allclose(inclusion_of_deviations(np.array(h), budget), expected, rtol=1e-9)
 
 
 def test_many_orders_of_magnitude_saturate_one_after_the_other():
     h = 2.0 ** -np.arange(1000)
-    b = inclusion_probabilities(h, 500.0)
+    b = inclusion_of_deviations(h, 500.0)
     assert b.sum() == pytest.approx(500, rel=1e-12)
     assert (b[:498] == 1).all()  # the rest is a geometric series, which sums to at most twice its first
     assert (np.diff(b) <= 0).all()
@@ -114,25 +114,25 @@ def test_many_orders_of_magnitude_saturate_one_after_the_other():
 def test_chunks_change_nothing():
     rng = np.random.default_rng(0)
     h = rng.lognormal(0, 2, 200_000)
-    b = inclusion_probabilities(h, 20_000.0)
+    b = inclusion_of_deviations(h, 20_000.0)
     assert abs(b.sum() - 20_000) < 1e-9
     tau = (h / b)[b < 1]
     np.testing.assert_allclose(tau, tau[0], rtol=1e-12)
     assert h[b == 1].min() >= tau[0]
-    np.testing.assert_array_equal(b, inclusion_probabilities(h * 2.0**300, 20_000.0))
+    np.testing.assert_array_equal(b, inclusion_of_deviations(h * 2.0**300, 20_000.0))
 
 
 def test_bad_budgets_and_deviations_are_refused():
     for budget in (0, -1, 3.5, np.nan, np.inf):
         with pytest.raises(BudgetError, match="budget"):
-            inclusion_probabilities(np.ones(3), budget)
+            inclusion_of_deviations(np.ones(3), budget)
     for h in (-1.0, np.nan, np.inf):
         with pytest.raises(DesignError, match="Deviations"):
-            inclusion_probabilities(np.array([1.0, h]), 1)
+            inclusion_of_deviations(np.array([1.0, h]), 1)
     with pytest.raises(DesignError, match="Sizes"):
-        inclusion_probabilities(np.ones(2), 1, np.array([1, -1]))
+        inclusion_of_deviations(np.ones(2), 1, np.array([1, -1]))
     with pytest.raises(DesignError, match="Sizes"):
-        inclusion_probabilities(np.ones(2), 1, np.ones(3))
+        inclusion_of_deviations(np.ones(2), 1, np.ones(3))
 
 
 @settings(max_examples=50, deadline=None)
@@ -142,7 +142,7 @@ def test_poisson_sampling_has_less_variance_than_importance_sampling_at_equal_ex
     h = np.array(h)
     q = h / h.sum()  # the least variance of draws
     budget = expected_distinct(q, n_draws)
-    b = inclusion_probabilities(h, budget)
+    b = inclusion_of_deviations(h, budget)
     of_draws = (h**2 / q).sum() / n_draws
     of_poisson = (h**2 * (1 / b - 1)).sum()
     if b.max() < 1:

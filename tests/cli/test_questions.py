@@ -15,7 +15,7 @@ from bayes_assess import questions
 from bayes_assess._tools.tables import Table
 from bayes_assess.cli.asked import OPTIONS, QuestionName, columns_of, options_of
 from bayes_assess.cli.parse import READERS
-from bayes_assess.cli.text import show
+from bayes_assess.cli.text import print_table
 from bayes_assess.sessions.description import describe_question
 from bayes_assess.sessions.journal import Journal
 from cli.test_app import call, done, read_csv, refused, sheet, write_csv
@@ -734,7 +734,9 @@ def test_no_terminal_is_too_narrow_for_numbers(monkeypatch, width):
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setenv("COLUMNS", str(width))
     names = ["a long name of a group", "another one"]
-    show(Table({"group": names, "items": [50, 70], "estimate": [0.125, 0.25], "interval": ["[0.010, 0.250]"] * 2}))
+    print_table(
+        Table({"group": names, "items": [50, 70], "estimate": [0.125, 0.25], "interval": ["[0.010, 0.250]"] * 2})
+    )
     said = sys.stdout.getvalue()
     assert said.count("[0.010, 0.250]") == 2
     assert "0.125" in said

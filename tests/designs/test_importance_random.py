@@ -11,7 +11,7 @@ import bayes_assess as ba
 from bayes_assess.acquisition.poisson import blended, deviations, draws_for_distinct
 from bayes_assess.designs import Importance
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.horvitz_thompson import beta_interval
+from bayes_assess.estimators.horvitz_thompson import moment_interval
 from designs import random_size
 from designs.random_size import F1, LABELS, POOL, PREDICTED, rounds
 
@@ -70,7 +70,7 @@ def test_a_batch_in_which_no_item_came_twice_has_the_published_estimate_variance
     r = a.result()
     assert r.estimate == pytest.approx(estimate, rel=1e-9)
     assert r.standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
-    np.testing.assert_allclose(r.interval, beta_interval(estimate, variance), rtol=1e-4)
+    np.testing.assert_allclose(r.interval, moment_interval(estimate, variance), rtol=1e-4)
 
 
 def test_open_rounds_are_followed_from_the_journal(tmp_path):

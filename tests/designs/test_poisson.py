@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bayes_assess as ba
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
-from bayes_assess.acquisition.poisson import blended, deviations, inclusion_probabilities
+from bayes_assess.acquisition.poisson import blended, deviations, inclusion_of_deviations
 from bayes_assess.designs import Poisson, compiled_start
 from bayes_assess.errors import DesignError
 
@@ -49,7 +49,7 @@ def test_on_cells_the_probabilities_are_those_on_items(data):
     if not size.sum():
         return
     n = data.draw(st.integers(1, int(size.sum())))
-    found, wanted = cell_inclusion(h, size, n), inclusion_probabilities(h, n, size)
+    found, wanted = cell_inclusion(h, size, n), inclusion_of_deviations(h, n, size)
     some = size > 0
     np.testing.assert_allclose(found[some], wanted[some], rtol=1e-9, atol=1e-12)
     start = data.draw(st.floats(0, 1 - 1e-9))  # nearer to 1 a sum may be rounded to the next whole number
@@ -68,7 +68,7 @@ def test_a_batch_has_the_probabilities_of_the_paper():
     plain = Poisson(n_strata=16, floor=0.0)
     setting = ba.Metric("f1").setting(POOL, strata=plain.strata_of(POOL))
     h = deviations(setting.reward, blended(setting.prior.mean))
-    b = inclusion_probabilities(h, 50, setting.cells.sizes)
+    b = inclusion_of_deviations(h, 50, setting.cells.sizes)
     state = compiled_start(plain, *setting)
     with jax.enable_x64(True):
         draw = jax.jit(lambda key: plain.draw(key, state, 0, 50, 64))

@@ -9,7 +9,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.acquisition.poisson import inclusion_probabilities
+from bayes_assess.acquisition.poisson import inclusion_of_deviations
 from bayes_assess.designs import Poisson
 from bayes_assess.errors import DesignError, PriorError, QuestionError
 
@@ -98,7 +98,7 @@ def test_inclusion_probabilities_sum_to_the_batch_in_every_round():
         b = np.asarray(a._state.memory.inclusion)
         assert len(queries.ids) == n
         np.testing.assert_allclose(b @ open_, n, rtol=1e-9)
-        np.testing.assert_allclose(b[open_ > 0], inclusion_probabilities(h, n, open_)[open_ > 0], rtol=1e-6)
+        np.testing.assert_allclose(b[open_ > 0], inclusion_of_deviations(h, n, open_)[open_ > 0], rtol=1e-6)
         # Systematic sampling takes from every cell what is expected, up to less than one.
         taken = np.bincount(queries.cells, minlength=len(b))
         assert (np.abs(taken - b * open_) < 1).all()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.acquisition.poisson import blended, deviations, inclusion_probabilities
+from bayes_assess.acquisition.poisson import blended, deviations, inclusion_of_deviations
 from bayes_assess.designs import Poisson, compiled_start
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.horvitz_thompson import beta_interval, ratio_bias
+from bayes_assess.estimators.horvitz_thompson import moment_interval, ratio_bias
 from designs import random_size
 from designs.random_size import F1, LABELS, POOL, PREDICTED
 from published import ratio_variance
@@ -25,7 +25,7 @@ def setting(n: int, question=F1):
     """Return the setting, and the inclusion probabilities of [SEME] in its cells for n expected labels."""
     on = question.setting(POOL, strata=RANDOM.strata_of(POOL))
     h = deviations(on.reward, blended(on.prior.mean))
-    return on, inclusion_probabilities(h, n, on.cells.sizes)
+    return on, inclusion_of_deviations(h, n, on.cells.sizes)
 
 
 def test_items_are_drawn_on_their_own_with_the_probabilities_of_the_paper():
@@ -86,7 +86,7 @@ def test_a_batch_has_the_published_estimate_variance_and_interval(name):
     assert r.estimate == pytest.approx(estimate, rel=1e-6)
     assert r.standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
     np.testing.assert_allclose(r.covariance, [[variance]], rtol=1e-5)
-    np.testing.assert_allclose(r.interval, beta_interval(estimate, variance), rtol=1e-4)
+    np.testing.assert_allclose(r.interval, moment_interval(estimate, variance), rtol=1e-4)
 
 
 def test_an_empty_batch_is_a_round_and_is_followed_from_the_journal(tmp_path):

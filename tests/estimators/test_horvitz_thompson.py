@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bayes_assess.estimators.horvitz_thompson import beta_interval, ratio_bias
+from bayes_assess.estimators.horvitz_thompson import moment_interval, ratio_bias
 
 
 @given(st.floats(0.1, 0.9), st.floats(1e-6, 0.5))
 def test_beta_intervals_have_the_mean_and_the_variance(value, share):
     variance = share * value * (1 - value)
-    low, high = beta_interval(value, variance, 0.9)
+    low, high = moment_interval(value, variance, 0.9)
     total = 1 / share - 1
     distribution = stats.beta(value * total, (1 - value) * total)
     assert distribution.var() == pytest.approx(variance, rel=1e-6)
@@ -25,20 +25,20 @@ def test_beta_intervals_have_the_mean_and_the_variance(value, share):
 
 
 def test_beta_intervals_at_the_ends_have_a_width_unless_exact():
-    assert beta_interval(1.0, 0.0).tolist() == [1, 1]
-    assert beta_interval(0.3, 0.0).tolist() == [0.3, 0.3]
-    low, high = beta_interval(1.0, 1e-4, 0.9)
+    assert moment_interval(1.0, 0.0).tolist() == [1, 1]
+    assert moment_interval(0.3, 0.0).tolist() == [0.3, 0.3]
+    low, high = moment_interval(1.0, 1e-4, 0.9)
     assert high == 1
     a = np.log(0.1) / np.log(low)  # P(x < low) of Beta(a, 1)
     assert 2 / ((a + 1) * (a + 2)) == pytest.approx(1e-4, rel=1e-9)
-    np.testing.assert_allclose(beta_interval(0.0, 1e-4, 0.9), [0, 1 - low])
+    np.testing.assert_allclose(moment_interval(0.0, 1e-4, 0.9), [0, 1 - low])
     for value, variance in [(0.2, 0.17), (0.2, 9.0), (0.2, np.inf), (1.0, 2.0), (0.0, np.inf)]:
-        assert beta_interval(value, variance).tolist() == [0, 1]
+        assert moment_interval(value, variance).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("end", "near"), [(0.0, 1e-16), (1.0, 1 - 2.0**-53)])
 def test_rounding_does_not_take_the_interval_from_an_end(end, near):
-    np.testing.assert_allclose(beta_interval(near, 1e-3), beta_interval(end, 1e-3), atol=1e-15)
+    np.testing.assert_allclose(moment_interval(near, 1e-3), moment_interval(end, 1e-3), atol=1e-15)
 
 
 def test_the_ratio_of_independent_draws_is_off_by_its_first_order_bias():

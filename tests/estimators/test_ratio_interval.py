@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayes_assess.acquisition.poisson import blended, inclusion_probabilities
+from bayes_assess.acquisition.poisson import blended, inclusion_of_deviations
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.horvitz_thompson import beta_interval
+from bayes_assess.estimators.horvitz_thompson import moment_interval
 from bayes_assess.estimators.ratio_interval import DrawnItems, UnseenItems, _missed, ratio_interval
 from published import ratio_variance
 
@@ -47,7 +47,7 @@ def campaign(metric, kind, rng, n_labels=100):
     both = weight * np.array([losses(metric, predicted, np.full(len(y), label)) for label in (False, True)])
     mean = sum(pi[:, i] @ both[i][0] for i in (0, 1)) / sum(pi[:, i] @ both[i][1] for i in (0, 1))
     h = np.sqrt(sum(pi[:, i] * (both[i][0] - mean * both[i][1]) ** 2 for i in (0, 1)) / weight**2)  # weights unforeseen
-    b = np.minimum(0.9 * inclusion_probabilities(h, n_labels) + 0.1 * n_labels / len(y), 1)
+    b = np.minimum(0.9 * inclusion_of_deviations(h, n_labels) + 0.1 * n_labels / len(y), 1)
     f, g = (weight * part for part in losses(metric, predicted, y))
     drawn = rng.random(len(y)) < b
     rows = []
@@ -78,7 +78,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(metric, kind):
         held += low <= truth <= high
         bottom = (g / b).sum()
         if bottom > 0:
-            ends = beta_interval(float((f / b).sum() / bottom), ratio_variance(f, g, b))
+            ends = moment_interval(float((f / b).sum() / bottom), ratio_variance(f, g, b))
             asymptotic += ends[0] <= truth <= ends[1]
     assert held >= FEWEST
     if (metric, kind) in (("recall", "rare"), ("accuracy", "rare")):  # the harness sees intervals that bluff

@@ -20,7 +20,7 @@ from bayes_assess._tools import engine
 from bayes_assess.estimators.posterior_measure import measure_draws, measure_values
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.beta_binomial import log_likelihood
-from bayes_assess.models.calibration_curve import program, start
+from bayes_assess.models.calibration_curve import prior_curves, program
 from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
 from bayes_assess.models.curve_rates import GROUP_EFFECTS, N_SMOOTH, PARAMETERS, rates
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
@@ -207,7 +207,7 @@ def test_labels_one_by_one_come_to_the_likelihood_in_every_order(never_moved):
     events = np.array([0, 1, 0, 1, 1, 0, 1, 0])
     k, n = counts_of(cells, events)
     for order in (np.arange(8), np.arange(8)[::-1], np.array([4, 2, 6, 0, 7, 1, 3, 5])):
-        state = start(0, POSITIVES, coordinates, 16)
+        state = prior_curves(0, POSITIVES, coordinates, 16)
         for cell, event in zip(cells[order], events[order], strict=True):
             state = state.observe(cell, event == 1)
         np.testing.assert_array_equal(state.counts, np.stack([n - k, k], axis=1))
@@ -225,7 +225,7 @@ def test_labels_one_by_one_come_to_the_likelihood_in_every_order(never_moved):
 @pytest.mark.parametrize("event", [False, True])
 def test_a_surprise_after_many_equal_labels_is_as_improbable_as_it_is(never_moved, before, event):
     _, coordinates = made()
-    state = start(1, POSITIVES, coordinates, 64)
+    state = prior_curves(1, POSITIVES, coordinates, 64)
     counts = np.zeros((K, 2), np.float32)
     counts[12, int(not event)] = before
     after = replace(state, counts=counts).observe(np.int64(12), np.bool_(event))
@@ -383,10 +383,10 @@ def test_the_program_knows_effects_of_groups():
 
 def test_a_belief_starts_with_parameters_for_every_group():
     _, coordinates = made()
-    assert start(0, VERDICTS, coordinates, 8).particles.place.shape == (2, 8, DIMENSION)
-    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (2, 8, EFFECTS + 6)
+    assert prior_curves(0, VERDICTS, coordinates, 8).particles.place.shape == (2, 8, DIMENSION)
+    assert prior_curves(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (2, 8, EFFECTS + 6)
     many = coordinates._replace(groups=np.eye(9, dtype=np.float32)[np.arange(K) % 9])
-    assert start(0, VERDICTS, many, 8).particles.place.shape == (2, 8, EFFECTS + 9)
+    assert prior_curves(0, VERDICTS, many, 8).particles.place.shape == (2, 8, EFFECTS + 9)
 
 
 @pytest.mark.parametrize(
@@ -449,7 +449,7 @@ def runs(n):
     """Independent states after the same labels."""
     cells, events = campaign(n)
     _, coordinates = made()
-    return [learned(start(100 + i, POSITIVES, coordinates), cells, events) for i in range(N_RUNS)]
+    return [learned(prior_curves(100 + i, POSITIVES, coordinates), cells, events) for i in range(N_RUNS)]
 
 
 def test_evidence_of_the_members_equals_that_of_draws_from_the_prior():
@@ -491,7 +491,7 @@ def test_without_scores_evidence_and_posterior_equal_quadrature():
     k, n = counts_of(cells, events)
     evidence, mean = by_quadrature(k, n)
     n_runs, n_particles = 16, 256
-    states = [learned(start(i, UNSCORED, coordinates, n_particles), cells, events) for i in range(n_runs)]
+    states = [learned(prior_curves(i, UNSCORED, coordinates, n_particles), cells, events) for i in range(n_runs)]
     # Means by weights are biased by a few over S; steps fitted to the particles that they move cost .06, and .15 here.
     bias = 4 / n_particles
     ratio = np.exp([float(state.particles.log_evidence[0]) - np.log(evidence) for state in states])
@@ -618,7 +618,7 @@ def p_values(n, learn, sign):
     draws = np.empty((N_DRAWS, len(STATISTICS), n))
     for r in range(n):
         members, cells, events = learn(POSITIVES, labels[r])
-        state = learned(start(r, members, coordinates), cells, events)
+        state = learned(prior_curves(r, members, coordinates), cells, events)
         within = special.log_softmax(np.float64(state.particles.log_weight), axis=1)
         log_member = np.float64(state.log_prior) + sign * np.float64(state.particles.log_evidence)
         weight = special.softmax(log_member[:, None] + within)
@@ -669,11 +669,11 @@ def odd_pools():
 def learn(request):
     """What learns labels: steps on NumPy, as every other pool, and every other kind of it, is compiled anew."""
     if request.param == "compiled":
-        yield lambda seed, members, coordinates, *labels: learned(start(seed, members, coordinates), *labels)
+        yield lambda seed, members, coordinates, *labels: learned(prior_curves(seed, members, coordinates), *labels)
         return
 
     def on_numpy(seed, members, coordinates, cells, events):
-        state = start(seed, members, coordinates)
+        state = prior_curves(seed, members, coordinates)
         for cell, event in zip(cells, events, strict=True):
             state = state.observe(cell, np.bool_(event))
         return state
@@ -750,7 +750,7 @@ def test_odd_confidences_give_numbers(confidence, learn):
 
 def test_before_any_label_draws_follow_the_prior():
     _, coordinates = made()
-    state = start(4, POSITIVES, coordinates)
+    state = prior_curves(4, POSITIVES, coordinates)
     np.testing.assert_allclose(state.member_weights, POSITIVES.prior, rtol=8 * EPS)
     assert (np.asarray(state.particles.log_evidence) == 0).all()
     place = np.asarray(state.particles.place, np.float64).ravel()
@@ -776,22 +776,22 @@ def test_before_any_label_draws_follow_the_prior():
 def test_labels_one_by_one_and_in_a_loop_give_the_same_state():
     cells, events = campaign(30)
     _, coordinates = made()
-    whole = learned(start(5, POSITIVES, coordinates), cells, events)
-    state = start(5, POSITIVES, coordinates)
+    whole = learned(prior_curves(5, POSITIVES, coordinates), cells, events)
+    state = prior_curves(5, POSITIVES, coordinates)
     for cell, event in zip(cells, events, strict=True):
         state = learned(state, [cell], [event])
     assert whole.n_moved > 2
     same = jax.jit(lambda *states: jax.tree.map(lambda a, b: (a == b).all(), *states))(state, whole)
     assert all(jax.tree.leaves(jax.device_get(same)))
-    other = learned(start(6, POSITIVES, coordinates), cells, events)
+    other = learned(prior_curves(6, POSITIVES, coordinates), cells, events)
     assert (np.asarray(other.particles.place) != np.asarray(whole.particles.place)).any()
 
 
 def test_evidence_turns_to_the_curve_when_scores_rank_and_away_when_they_do_not():
     _, coordinates = made()
     cells, events = campaign(200)
-    good = learned(start(7, POSITIVES, coordinates), cells, events)
-    bad = learned(start(7, POSITIVES, coordinates), cells, ~events)
+    good = learned(prior_curves(7, POSITIVES, coordinates), cells, events)
+    bad = learned(prior_curves(7, POSITIVES, coordinates), cells, ~events)
     weak = POSITIVES.names.index("weak")
     assert good.member_weights[weak] < 0.1 < 0.9 < bad.member_weights[weak]
 
@@ -799,7 +799,7 @@ def test_evidence_turns_to_the_curve_when_scores_rank_and_away_when_they_do_not(
 def test_learning_brings_the_curve_to_the_rates():
     setting, coordinates = made()
     cells, events = campaign(400)
-    state = learned(start(8, POSITIVES, coordinates), cells, events)
+    state = learned(prior_curves(8, POSITIVES, coordinates), cells, events)
     k, n = counts_of(cells, events)
     weight = np.exp(np.float64(smc.log_joint_weight(state.particles, state.log_prior)))
     share, nu = np.float64(state.share), np.float64(state.strength)

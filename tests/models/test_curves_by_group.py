@@ -15,7 +15,7 @@ from scipy import special
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.models.calibration_curve import program, start
+from bayes_assess.models.calibration_curve import prior_curves, program
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.models.curve_rates import n_parameters, rates
 from bayes_assess.pool.rank_strata import RankStrata
@@ -83,7 +83,7 @@ def p_values(n, change, sign=1):
         cells = np.repeat(np.arange(K), LABELS_EACH)[turn]
         events = (np.arange(LABELS_EACH) < hits[r][:, None]).ravel()[turn]
         told = jnp.asarray(cells, jnp.int32), jnp.asarray(events == (sign > 0), bool)
-        state = learned(start(r, change(members), coordinates), *told)
+        state = learned(prior_curves(r, change(members), coordinates), *told)
         within = special.log_softmax(np.float64(state.particles.log_weight), axis=1)
         member = np.float64(state.log_prior) + np.float64(state.particles.log_evidence)
         weight = special.softmax(member[:, None] + within)
@@ -147,7 +147,7 @@ def test_nuts_on_the_program_agrees():
     told = jnp.asarray(cells[turn], jnp.int32), jnp.asarray(events[turn], bool)
     ours = []
     for seed in range(16):
-        state = learned(start(100 + seed, members, coordinates), *told)
+        state = learned(prior_curves(100 + seed, members, coordinates), *told)
         weight = special.softmax(np.float64(state.particles.log_weight[which]))
         parts = (np.asarray(x)[which] for x in (state.particles.place, state.share, state.strength))
         ours.append(statistics(*parts) @ weight)

@@ -16,8 +16,8 @@ from bayes_assess.models._numerics.particles import (
     log_joint_weight,
     n_random,
     observe,
+    prior_particles,
     resampled,
-    start,
     uneven,
 )
 
@@ -47,7 +47,7 @@ SEEN = np.float32([0.3, 1.2, -0.5, 2.0])  # y_i ~ N(x, 1), x ~ N(0, 1)
 
 
 def test_evidence_of_a_normal_mean_is_that_of_its_formula():
-    particles = start(np.random.default_rng(0), (2, S, 1))
+    particles = prior_particles(np.random.default_rng(0), (2, S, 1))
     for y in SEEN:
         particles = observe(particles, jax.scipy.stats.norm.logpdf(y, particles.place[..., 0]))
     exact = stats.multivariate_normal.logpdf(SEEN, cov=np.eye(4) + 1)
@@ -332,7 +332,7 @@ def test_few_particles_follow_many_labels_of_groups():
         rng = np.random.default_rng([12, seed])
         x, y, group = labels_of_groups(rng)
         order = rng.permutation(len(y))
-        held = start(rng, (1, 256, BY_GROUP))
+        held = prior_particles(rng, (1, 256, BY_GROUP))
         with engine.eager():
             for i, row in enumerate(order):
                 seen = order[: i + 1]

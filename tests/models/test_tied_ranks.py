@@ -13,7 +13,7 @@ import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.beta_binomial import log_likelihood
-from bayes_assess.models.calibration_curve import moved, program, start
+from bayes_assess.models.calibration_curve import prior_curves, program, rejuvenated
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.models.curve_rates import N_PARAMETERS, PARAMETERS, rates
 from bayes_assess.pool.rank_strata import RankStrata
@@ -120,8 +120,8 @@ def test_moves_look_at_labels_of_tied_cells_by_the_same_rates(monkeypatch):
 
     monkeypatch.setattr(smc, "moved", looked_at)
     with engine.eager():
-        state = replace(start(0, POSITIVES, coordinates, 16), counts=labels)
-        moved(state, np.ones(len(POSITIVES.prior), bool))
+        state = replace(prior_curves(0, POSITIVES, coordinates, 16), counts=labels)
+        rejuvenated(state, np.ones(len(POSITIVES.prior), bool))
         for i, (place, found) in enumerate(seen):
             share, strength = rates(place, POSITIVES[i], coordinates)
             expected = log_likelihood(share, strength, labels[:, 1], labels.sum(1))

@@ -14,7 +14,7 @@ from bayes_assess.estimators import betting
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import value_of
-from bayes_assess.models.calibration_curve import drawn, start
+from bayes_assess.models.calibration_curve import drawn, prior_curves
 from bayes_assess.sessions.description import describe_question, described_question
 
 RNG = np.random.default_rng(11)
@@ -55,7 +55,7 @@ def f1(which, predictions=FIRST):
 def test_before_labels_either_system_may_be_right_more_often_where_they_differ(question):
     setting = question.setting(POOL, strata=SMALL.strata_of(POOL))
     events, one = setting.cells.events, setting.cells.one_of_each()
-    starts = [drawn(start(seed, events.members, events.coordinates), 400) for seed in range(4)]
+    starts = [drawn(prior_curves(seed, events.members, events.coordinates), 400) for seed in range(4)]
     share = np.concatenate([share for share, _, _ in starts])
     logit = np.log(share / (1 - share))
     first, second = ((FIRST == side) & (SECOND != side) for side in (1, 0))
@@ -70,7 +70,7 @@ def test_before_labels_either_system_may_be_right_more_often_where_they_differ(q
 def test_before_labels_either_group_may_have_more_positives_where_predictions_are_alike(question):
     setting = question.setting(POOL, strata=SMALL.strata_of(POOL))
     events, one = setting.cells.events, setting.cells.one_of_each()
-    share, _, _ = drawn(start(0, events.members, events.coordinates), 400)
+    share, _, _ = drawn(prior_curves(0, events.members, events.coordinates), 400)
     logit = np.log(share / (1 - share))
     stratum, site, side = setting.cells.measure.block, SITE[one], FIRST[one]
     for predicted in (0, 1):
@@ -88,7 +88,7 @@ def test_before_labels_predictions_of_one_class_may_be_right_more_often_than_tho
     pool = ba.Pool(predictions=predicted, confidence=confidence, classes=range(3))
     setting = ba.Metric("balanced_accuracy").setting(pool, strata=SMALL.strata_of(pool))
     events, one = setting.cells.events, setting.cells.one_of_each()
-    share, _, _ = drawn(start(0, events.members, events.coordinates), 400)
+    share, _, _ = drawn(prior_curves(0, events.members, events.coordinates), 400)
     logit = np.log(share / (1 - share))
     first, second = (logit[:, predicted[one] == k] for k in (0, 1))
     apart = (first - second).mean(1)  # cells of one stratum, in the same order

@@ -12,7 +12,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.designs._blocks import SideBySide, block, drawn_without_replacement
+from bayes_assess.designs._blocks import SideBySide, choose_in_rounds, drawn_without_replacement
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.sessions.planning import labels_needed
 from bayes_assess.studies.arm_futures import ArmFutures, follows_at_once
@@ -143,7 +143,7 @@ def test_rounds_have_as_many_items_as_are_missing():
     nothing = np.zeros((1, 1), int)
     nobody: Any = None
     side = SideBySide(nobody, nothing[..., None], nothing[..., None], nothing, nothing + 50, np.ones(1), None)
-    assert block(choose, side, 10, n_rounds=4).tolist() == [[10]]
+    assert choose_in_rounds(choose, side, 10, n_rounds=4).tolist() == [[10]]
     assert sizes == [3, 3, 3, 1]
 
 

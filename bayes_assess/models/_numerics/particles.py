@@ -63,7 +63,7 @@ class Particles(NamedTuple):
     log_likelihood: Float[Array, "B S"]
 
 
-def start(rng: np.random.Generator, shape: tuple[int, int, int]) -> Particles:
+def prior_particles(rng: np.random.Generator, shape: tuple[int, int, int]) -> Particles:
     """Draw particles before any label, (B, S, D), on the host."""
     place = rng.standard_normal(shape, np.float32)
     nothing = np.zeros(shape[:2], np.float32)

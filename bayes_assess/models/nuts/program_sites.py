@@ -96,8 +96,8 @@ def joined_data(
         signature.bind(**joined)
     except TypeError as error:
         raise InferenceError(
-            f"The data do not fit the program: {error}. It takes {listed(signature.parameters)}; "
-            f"the data give {listed(joined)}."
+            f"The data do not fit the program: {error}. It takes {names_shown(signature.parameters)}; "
+            f"the data give {names_shown(joined)}."
         ) from error
     return joined
 
@@ -148,7 +148,7 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
     InferenceError
         If a plate has no item, observed data are no numbers, or the program cannot be compiled.
     """
-    run, sites = started(model, key), {}
+    run, sites = initialised(model, key), {}
 
     def observe() -> dict[str, Observation]:
         observations = {}
@@ -184,7 +184,7 @@ def _check_numbers(name: str, values: Any) -> None:
         raise InferenceError(f"The data observed at {name!r} are numbers; found {show(values)}.")
 
 
-def started(model: Callable[[], object], key: Key[jax.Array, ""]) -> handlers.trace:
+def initialised(model: Callable[[], object], key: Key[jax.Array, ""]) -> handlers.trace:
     """Return the program with values of its latent sites from which NUTS could start, ready to be traced.
 
     Improper priors cannot be drawn from: the values are uniform draws of what is unconstrained.
@@ -197,7 +197,7 @@ def what_is_not_finite(model: Callable[[], object], key: Key[jax.Array, ""]) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPyro's, of values that a site cannot give
         try:
-            found = started(model, key).get_trace()
+            found = initialised(model, key).get_trace()
         except ValueError as error:  # NumPyro's, of parameters that a distribution cannot have
             return str(error).rstrip(".")
         for name, site in found.items():
@@ -267,7 +267,9 @@ def name_axes(
     shapes = {name: site.shape for name, site in trace.sites.items() if site.kind in kinds and 0 not in site.shape}
     unknown = [name for name in dims if name not in shapes]
     if unknown:
-        raise InferenceError(f"`dims` names {listed(unknown)}, but the program has the sites {listed(shapes)}.")
+        raise InferenceError(
+            f"`dims` names {names_shown(unknown)}, but the program has the sites {names_shown(shapes)}."
+        )
     axes = {name: list(dims[name]) if name in dims else _axes_from_plates(name, trace.sites[name]) for name in shapes}
     sizes = {dim: size for name in axes for dim, size in zip(axes[name], shapes[name], strict=False)}
     taken = [dim for dim in sizes if dim in shapes or dim in ("chain", "draw")]
@@ -275,7 +277,9 @@ def name_axes(
         raise InferenceError(f"{taken[0]!r} cannot name a plate or an axis: a site or an axis of draws has that name.")
     unknown = [dim for dim in coords if dim not in sizes]
     if unknown:
-        raise InferenceError(f"`coords` names {listed(unknown)}, but the program has the axes {listed(sizes)}.")
+        raise InferenceError(
+            f"`coords` names {names_shown(unknown)}, but the program has the axes {names_shown(sizes)}."
+        )
     labels = {dim: np.asarray(coords[dim]) if dim in coords else np.arange(size) for dim, size in sizes.items()}
     check_shapes("program", shapes, axes, labels)
     return axes, labels
@@ -329,6 +333,6 @@ def _place(index: Sequence[int]) -> str:
     return f"[{', '.join(str(int(i)) for i in index)}]"
 
 
-def listed(names: Iterable[object]) -> str:
+def names_shown(names: Iterable[object]) -> str:
     """Write names for a message."""
     return ", ".join(repr(str(name)) for name in names) or "none"

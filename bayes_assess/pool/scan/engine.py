@@ -153,7 +153,7 @@ class Engine:
         elif kind.is_polars():
             import polars as pl
 
-            hashed = pl.col(column).map_batches(lambda ids: pl.Series(text_keys(ids.to_list())), return_dtype=pl.Int64)
+            hashed = pl.col(column).map_batches(lambda ids: pl.Series(id_numbers(ids.to_list())), return_dtype=pl.Int64)
             native = native.with_columns(hashed.alias(name))
         elif kind.is_pyspark() or kind.is_pyspark_connect():
             from pyspark.sql import functions as f  # pyright: ignore[reportMissingImports]
@@ -214,12 +214,12 @@ def _answered(error: Exception, name: str) -> EngineError:
     )
 
 
-def text_keys(texts: Iterable[str | None]) -> list[int | None]:
+def id_numbers(texts: Iterable[str | None]) -> list[int | None]:
     """Return the numbers of 60 bits that stand for ids that are text; None for those without a letter.
 
     Examples
     --------
-    >>> text_keys(["abc", None, ""])
+    >>> id_numbers(["abc", None, ""])
     [648541476951500027, None, None]
     """
     return [

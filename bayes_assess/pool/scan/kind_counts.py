@@ -115,7 +115,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
         raise _too_many(engine, layout)
     if size.sum() > MOST_ROWS:
         raise PoolError(f"There are {size.sum():,} rows in {engine.name}, and pools have up to {MOST_ROWS:,}.")
-    check_rows(engine, layout, found)
+    check_complete_rows(engine, layout, found)
     keyed = {name: values_of(found[name], decimals=False) for name in layout.keys}
     codes = np.array([np.unique(values, return_inverse=True)[1] for values in keyed.values()] or [np.zeros(len(size))])
     order = np.lexsort(codes)
@@ -172,7 +172,7 @@ def _places(values: np.ndarray, classes: tuple[Hashable, ...]) -> Int[np.ndarray
     return np.array([known[value] for value in values.tolist()], np.int64)
 
 
-def check_rows(engine: Engine, layout: Layout, found: Mapping[str, np.ndarray]) -> None:
+def check_complete_rows(engine: Engine, layout: Layout, found: Mapping[str, np.ndarray]) -> None:
     """Raise PoolError at the first row, by its id, with a value that is missing or no probability."""
     import narwhals as nw
 

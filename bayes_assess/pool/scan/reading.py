@@ -13,7 +13,7 @@ from bayes_assess._tools.suggestions import with_known_arguments
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
-from bayes_assess.pool._table import Columns, class_names, columns_named, resolve
+from bayes_assess.pool._table import Columns, class_names, columns_named, resolve_columns
 from bayes_assess.pool.scan.engine import Engine, open_engine
 from bayes_assess.pool.scan.kind_counts import count_kinds, missing_id
 from bayes_assess.pool.scan.kinds import KEY, Layout
@@ -110,7 +110,7 @@ def scan_pool(
         systems=dict(systems),
         show=columns_named(show),
     )
-    layout = _layout(resolve(list(present), chosen), classes, n_bins)
+    layout = _layout(resolve_columns(list(present), chosen), classes, n_bins)
     if layout.id is not None:
         engine.spell_out(layout.id)
     _check(engine, layout)

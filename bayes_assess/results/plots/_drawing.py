@@ -49,7 +49,7 @@ def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     return plt.figure(figsize=(width, min(height, 30.0)), layout=layout).add_subplot()
 
 
-def checked(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> np.ndarray:
+def checked_numbers(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> np.ndarray:
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -74,10 +74,10 @@ def shown_rows(ranked: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, i
 
 def draw_prior(ax: Axes, prior: np.ndarray, shown: np.ndarray, rows: np.ndarray, count: int, label: str) -> None:
     if prior.ndim == 2:
-        prior = checked("prior", prior, (count, 2))
+        prior = checked_numbers("prior", prior, (count, 2))
         ax.hlines(rows, prior[shown, 0], prior[shown, 1], colors=PALE, linewidth=7, label=label, zorder=1)
     else:
-        prior = checked("prior", prior, (count,))
+        prior = checked_numbers("prior", prior, (count,))
         ax.plot(prior[shown], rows, "|", color=GREY, markersize=10, markeredgewidth=1.5, label=label, zorder=1)
 
 

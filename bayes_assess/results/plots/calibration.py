@@ -17,7 +17,7 @@ from bayes_assess.results.plots._drawing import (
     PALE,
     SKY,
     VERMILION,
-    checked,
+    checked_numbers,
     finish,
     keep_fractions_in_view,
     legend,
@@ -94,11 +94,11 @@ def reliability(
     >>> [int(bar.get_height()) for bar in ax.child_axes[0].patches]
     [10, 90]
     """
-    score = checked("score", score, (None,))
+    score = checked_numbers("score", score, (None,))
     shape = score.shape
-    middle, items = checked("accuracy", accuracy, shape), checked("sizes", sizes, shape)
-    ends = checked("interval", interval, (*shape, 2))
-    known = None if labelled is None else checked("labelled", labelled, shape)
+    middle, items = checked_numbers("accuracy", accuracy, shape), checked_numbers("sizes", sizes, shape)
+    ends = checked_numbers("interval", interval, (*shape, 2))
+    known = None if labelled is None else checked_numbers("labelled", labelled, shape)
     full = items > 0
     if not full.any():
         raise OutputError("There is no bin with items to draw.")
@@ -111,10 +111,10 @@ def reliability(
     ax.plot(score[full], middle[full], "o", color=BLUE, markersize=5, label="estimate", zorder=4)
     ax.vlines(score[full], ends[full, 0], ends[full, 1], colors=BLUE, linewidth=1.5, label=interval_label, zorder=3)
     if prior is not None:
-        before = checked("prior", prior, shape)[full]
+        before = checked_numbers("prior", prior, shape)[full]
         ax.plot(score[full], before, "_", color=GREY, markersize=10, markeredgewidth=1.5, label="prior", zorder=2.5)
     if truth is not None:
-        exact = checked("truth", truth, shape)[full]
+        exact = checked_numbers("truth", truth, shape)[full]
         ax.plot(score[full], exact, "D", label="truth", zorder=5, **HOLLOW)
         in_view.append(exact)
 
@@ -133,7 +133,7 @@ def reliability(
 def _sides(score: np.ndarray, full: np.ndarray, edges: ArrayLike | None) -> np.ndarray:
     """Left and right sides of the histogram's bars, (B, 2)."""
     if edges is not None:
-        edges = checked("edges", edges, (len(score) + 1,))
+        edges = checked_numbers("edges", edges, (len(score) + 1,))
         if not (np.diff(edges) >= 0).all():
             raise OutputError(f"The edges of bins must not fall; found {edges.tolist()}.")
         return np.stack([edges[:-1], edges[1:]], axis=1)
@@ -255,11 +255,13 @@ def accuracy_against_error(
     count = len(names)
     if count == 0:
         raise OutputError("There is no group to draw.")
-    x, y = checked("accuracy", accuracy, (count,)), checked("error", error, (count,))
-    across = checked("accuracy_interval", accuracy_interval, (count, 2))
-    up = checked("error_interval", error_interval, (count, 2))
-    marked = np.zeros(count, bool) if highlight is None else checked("highlight", highlight, (count,)).astype(bool)
-    area = _areas(None if sizes is None else checked("sizes", sizes, (count,)), count)
+    x, y = checked_numbers("accuracy", accuracy, (count,)), checked_numbers("error", error, (count,))
+    across = checked_numbers("accuracy_interval", accuracy_interval, (count, 2))
+    up = checked_numbers("error_interval", error_interval, (count, 2))
+    marked = (
+        np.zeros(count, bool) if highlight is None else checked_numbers("highlight", highlight, (count,)).astype(bool)
+    )
+    area = _areas(None if sizes is None else checked_numbers("sizes", sizes, (count,)), count)
 
     owner, ax = ax is None, new_axes(ax, 5.0)
     faint = 0.5 if count <= 30 else 0.25
@@ -273,7 +275,7 @@ def accuracy_against_error(
         ax.scatter(x[groups], y[groups], area[groups], marker=marker, label=label if len(groups) else None, **style)
     exact = np.empty((0, 2))
     if truth is not None:
-        exact = checked("truth", truth, (count, 2))
+        exact = checked_numbers("truth", truth, (count, 2))
         ax.plot(exact[:, 0], exact[:, 1], "D", label="truth", zorder=6, **{**HOLLOW, "markersize": 4.5})
         ax.plot([x, exact[:, 0]], [y, exact[:, 1]], color=BLACK, linewidth=0.5, linestyle=(0, (1, 2)), zorder=3.5)
     if sizes is not None:

@@ -17,7 +17,7 @@ from bayes_assess.results.plots._drawing import (
     GREY,
     PALE,
     PALETTE,
-    checked,
+    checked_numbers,
     finish,
     legend,
     line_style,
@@ -78,14 +78,14 @@ def label_curves(
     >>> len(ax.lines)
     2
     """
-    budgets = checked("budgets", budgets, (None,))
+    budgets = checked_numbers("budgets", budgets, (None,))
     if not curves:
         raise OutputError("There is no curve to draw.")
     owner, ax = ax is None, new_axes(ax, 4.0)
     last: list[float] = []
     for index, (name, values) in enumerate(curves.items()):
         repeats = np.atleast_2d(np.asarray(values, dtype=float))
-        repeats = checked(f"the curve {name!r}", repeats, (None, len(budgets)))
+        repeats = checked_numbers(f"the curve {name!r}", repeats, (None, len(budgets)))
         mean = repeats.mean(axis=0)
         style = line_style(index, len(budgets))
         if len(repeats) > 1:
@@ -157,12 +157,14 @@ def trajectory(
     >>> len(ax.lines)
     2
     """
-    x = checked("x", x, (None,))
+    x = checked_numbers("x", x, (None,))
     ax = new_axes(ax, 4.0)
     if interval is not None:
-        ends = checked("interval", interval, (len(x), 2))
+        ends = checked_numbers("interval", interval, (len(x), 2))
         ax.fill_between(x, ends[:, 0], ends[:, 1], color=color, alpha=0.2, linewidth=0)
-    ax.plot(x, checked("estimate", estimate, x.shape), color=color, linestyle=linestyle, linewidth=1.8, label=label)
+    ax.plot(
+        x, checked_numbers("estimate", estimate, x.shape), color=color, linestyle=linestyle, linewidth=1.8, label=label
+    )
     if truth is not None:
         ax.axhline(truth, color=BLACK, linewidth=1.0, linestyle=":", zorder=1)
     return ax

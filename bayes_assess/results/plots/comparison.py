@@ -17,7 +17,7 @@ from bayes_assess.results.plots._drawing import (
     HOLLOW,
     PALE,
     VERMILION,
-    checked,
+    checked_numbers,
     finish,
     legend,
     new_axes,
@@ -91,14 +91,14 @@ def rope_density(
     >>> [text.get_text() for text in ax.texts]
     ['old better\n0', 'equivalent\n0.05', 'new better\n0.95']
     """
-    draws = checked("draws", draws, (None,))
-    masses = checked("masses", masses, (3,))
+    draws = checked_numbers("draws", draws, (None,))
+    masses = checked_numbers("masses", masses, (3,))
     draws = draws[np.isfinite(draws)]
     if not draws.size:
         raise OutputError("There is no finite draw of the difference.")
     if not rope >= 0:
         raise OutputError(f"The half-width of the region of practical equivalence is 0 or more; found {rope}.")
-    ends = np.empty(0) if interval is None else checked("interval", interval, (2,))
+    ends = np.empty(0) if interval is None else checked_numbers("interval", interval, (2,))
     marks = np.array([*ends, *(x for x in (estimate, truth) if x is not None)], dtype=float)
     low = min(float(draws.min()), -rope, float(marks.min(initial=np.inf)))
     high = max(float(draws.max()), rope, float(marks.max(initial=-np.inf)))
@@ -189,7 +189,7 @@ def pairs(
             "Choose groups, such as the first and last by estimate, or pass more max_groups to plots.pairs; "
             "tables have all pairs."
         )
-    table = checked("masses", masses, (count, count, 3))
+    table = checked_numbers("masses", masses, (count, count, 3))
     value = table[..., 2] - table[..., 0]
     np.fill_diagonal(value, np.nan)
     decided = table.max(axis=2) >= _SURE

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
-from bayes_assess.results.plots._drawing import checked, finish, short_name
+from bayes_assess.results.plots._drawing import checked_numbers, finish, short_name
 from bayes_assess.results.plots._heatmap import (
     SMALLEST_NAMED,
     cell_points,
@@ -84,9 +84,9 @@ def confusion_matrix(
     """
     from matplotlib.colors import PowerNorm
 
-    values = checked("matrix", matrix, (len(predicted), len(predicted if labels is None else labels)))
-    width = None if interval_width is None else checked("interval_width", interval_width, values.shape)
-    counts = None if sizes is None else checked("sizes", sizes, (len(values),))
+    values = checked_numbers("matrix", matrix, (len(predicted), len(predicted if labels is None else labels)))
+    width = None if interval_width is None else checked_numbers("interval_width", interval_width, values.shape)
+    counts = None if sizes is None else checked_numbers("sizes", sizes, (len(values),))
     if not values.size:
         raise OutputError("There is no class to draw.")
     if np.any((values < 0) | (values > 1)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
-from bayes_assess.results.plots._drawing import BLUE, ORANGE, VERMILION, checked, finish, new_axes
+from bayes_assess.results.plots._drawing import BLUE, ORANGE, VERMILION, checked_numbers, finish, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +47,8 @@ def precision_recall_curve(
     >>> ax.get_xlabel()
     'recall'
     """
-    curve = checked("estimate", estimate, (None,))
-    ends = checked("interval", interval, (len(curve), 2))
+    curve = checked_numbers("estimate", estimate, (None,))
+    ends = checked_numbers("interval", interval, (len(curve), 2))
     n = len(curve) // 2
     precision, recall = curve[:n], curve[n:]
     axes = new_axes(ax, height=4.5, width=6.0)
@@ -74,7 +74,7 @@ def precision_recall_curve(
     )
     axes.plot(recall, precision, color=BLUE, label="estimate")
     if truth is not None:
-        exact = checked("truth", truth, (2 * n,))
+        exact = checked_numbers("truth", truth, (2 * n,))
         axes.plot(exact[n:], exact[:n], color=VERMILION, linestyle="--", label="truth")
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)

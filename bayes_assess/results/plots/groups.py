@@ -15,7 +15,7 @@ from bayes_assess.results.plots._drawing import (
     HOLLOW,
     PALE,
     VERMILION,
-    checked,
+    checked_numbers,
     draw_prior,
     finish,
     keep_fractions_in_view,
@@ -99,9 +99,11 @@ def forest(
         raise OutputError(f"max_groups must be at least 2; found {max_groups}.")
     if order not in ("estimate", "given"):
         raise OutputError(f"order is 'estimate' or 'given'; found {order!r}.")
-    middle = checked("estimate", estimate, (count,))
-    ends = checked("interval", interval, (count, 2))
-    marked = np.zeros(count, bool) if highlight is None else checked("highlight", highlight, (count,)).astype(bool)
+    middle = checked_numbers("estimate", estimate, (count,))
+    ends = checked_numbers("interval", interval, (count, 2))
+    marked = (
+        np.zeros(count, bool) if highlight is None else checked_numbers("highlight", highlight, (count,)).astype(bool)
+    )
 
     ranked = np.argsort(middle, kind="stable") if order == "estimate" else np.arange(count)
     shown, rows, gap = shown_rows(ranked, max_groups)
@@ -117,7 +119,7 @@ def forest(
         marker = "s" if flag else "o"  # a shape as well as a colour
         ax.plot(middle[groups], at, marker, color=colour, markersize=5, label=label if len(groups) else None, zorder=3)
     if truth is not None:
-        exact = checked("truth", truth, (count,))
+        exact = checked_numbers("truth", truth, (count,))
         ax.plot(exact[shown], rows, "D", label="truth", zorder=4, **HOLLOW)
 
     if count == 1 and np.isfinite([*middle, *ends[0]]).all():
@@ -127,7 +129,7 @@ def forest(
         ax.axhline(gap, color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))
     name_rows(ax, names, shown, rows, gap, count - len(shown))
     if sizes is not None:
-        write_sizes(ax, checked("sizes", sizes, (count,)), shown, rows, sizes_label)
+        write_sizes(ax, checked_numbers("sizes", sizes, (count,)), shown, rows, sizes_label)
     ax.set_ylim(height - 0.4, -0.6)
     keep_fractions_in_view(ax, np.concatenate([ends.ravel(), middle]))
     ax.grid(axis="x", color=PALE, linewidth=0.6)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
-from bayes_assess.results.plots._drawing import BLACK, BLUE, GREY, PALE, VERMILION, checked, finish, new_axes
+from bayes_assess.results.plots._drawing import BLACK, BLUE, GREY, PALE, VERMILION, checked_numbers, finish, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,8 +64,8 @@ def expected_path(
     >>> ax.get_xlabel()
     'labels'
     """
-    x = checked("labels", labels, (None,))
-    line, band = checked("expected", expected, x.shape), checked("spread", spread, (len(x), 2))
+    x = checked_numbers("labels", labels, (None,))
+    line, band = checked_numbers("expected", expected, x.shape), checked_numbers("spread", spread, (len(x), 2))
     ax = new_axes(ax, 4.0)
     ax.plot(x, line, color=BLUE, linewidth=1.8, label="expected")
     ax.fill_between(x, band[:, 0], band[:, 1], color=BLUE, alpha=0.2, linewidth=0, label=spread_label)

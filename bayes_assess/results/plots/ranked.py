@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
-from bayes_assess.results.plots._drawing import BLACK, DASHES, GREY, PALETTE, checked, finish, new_axes
+from bayes_assess.results.plots._drawing import BLACK, DASHES, GREY, PALETTE, checked_numbers, finish, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,14 +53,16 @@ def precision_by_rank(
     >>> ax.get_xscale()
     'log'
     """
-    at = checked("ranks", ranks, (None,))
+    at = checked_numbers("ranks", ranks, (None,))
     axes = new_axes(ax, height=4.2)
     for (name, band), colour, dash in zip(bands.items(), PALETTE, DASHES, strict=False):
-        value, lower, upper = checked(f"the band {name!r}", band, (len(at), 3)).T
+        value, lower, upper = checked_numbers(f"the band {name!r}", band, (len(at), 3)).T
         axes.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=f"{name}: {band_label}")
         axes.plot(at, value, color=colour, linestyle=dash, label=f"{name}: estimate")
     if truth is not None:
-        axes.plot(at, checked("truth", truth, (len(at),)), color=BLACK, linewidth=1, linestyle=":", label="truth")
+        axes.plot(
+            at, checked_numbers("truth", truth, (len(at),)), color=BLACK, linewidth=1, linestyle=":", label="truth"
+        )
     if queried is not None:
         axes.plot(*queried, "o", color=PALETTE[0], markersize=4, label=f"{len(queried[0]):,} queried ranks")
     if labelled is not None and len(labelled):

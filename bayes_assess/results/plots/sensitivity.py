@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
-from bayes_assess.results.plots._drawing import DASHES, GREY, PALE, PALETTE, checked, finish, new_axes, short_name
+from bayes_assess.results.plots._drawing import (
+    DASHES,
+    GREY,
+    PALE,
+    PALETTE,
+    checked_numbers,
+    finish,
+    new_axes,
+    short_name,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,9 +60,9 @@ def hidden_shares(
     >>> ax.get_ylabel()
     'f1'
     """
-    x = checked("shares", shares, (None,))
-    value = checked("estimate", estimate, (len(x), len(names)))
-    ends = checked("interval", interval, (len(x), len(names), 2))
+    x = checked_numbers("shares", shares, (None,))
+    value = checked_numbers("estimate", estimate, (len(x), len(names)))
+    ends = checked_numbers("interval", interval, (len(x), len(names), 2))
     axes = new_axes(ax, height=4.0, width=6.0)
     for i, name in enumerate(names):
         color = PALETTE[i % len(PALETTE)]

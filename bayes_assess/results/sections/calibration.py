@@ -19,7 +19,7 @@ from bayes_assess.questions import Calibration, LeastCalibrated
 from bayes_assess.questions.calibration import by_group
 from bayes_assess.results import plots
 from bayes_assess.results._learned import what_was_learned
-from bayes_assess.results.plots._drawing import checked
+from bayes_assess.results.plots._drawing import checked_numbers
 from bayes_assess.results.sections.groups import GroupSection
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class CalibrationErrors(GroupSection):
                 known.estimate[shown],
                 self.interval[shown],
                 sizes=known.size[shown],
-                truth=None if truth is None else checked("truth", truth, (len(shown), 2))[shown],
+                truth=None if truth is None else checked_numbers("truth", truth, (len(shown), 2))[shown],
                 highlight=asked[shown],
                 highlight_label=asked_label,
                 interval_label=known.interval_label,

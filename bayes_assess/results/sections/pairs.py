@@ -18,7 +18,7 @@ from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import AllPairs, GroupAccuracy, MeasurePairs
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import accuracies_compared
-from bayes_assess.results._order import Order, order_of
+from bayes_assess.results._order import Order, order_of_groups
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results.evidence.groupwise import Groupwise
 from bayes_assess.results.evidence.kinds import MeasureEvidence
@@ -202,7 +202,7 @@ class AllMeasures(AllSides):
     @cached_property
     def order(self) -> Order:
         """The measure of every group."""
-        found = order_of(self.question, self.evidence)
+        found = order_of_groups(self.question, self.evidence)
         assert found is not None  # such questions have several groups
         return found
 

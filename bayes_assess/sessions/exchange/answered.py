@@ -61,7 +61,7 @@ class UnreadableTask(Exception):
         self.problem = problem
 
 
-def text_of(value: object) -> str:
+def cell_text(value: object) -> str:
     """Return a value of JSON as the text that a cell of a sheet would hold.
 
     Raises
@@ -71,7 +71,7 @@ def text_of(value: object) -> str:
 
     Examples
     --------
-    >>> [text_of(value) for value in ("cat", 7, 7.0, 7.125, True, None)]
+    >>> [cell_text(value) for value in ("cat", 7, 7.0, 7.125, True, None)]
     ['cat', '7', '7', '7.1250', 'true', '']
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):

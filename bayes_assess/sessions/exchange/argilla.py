@@ -13,9 +13,9 @@ from bayes_assess.sessions.exchange.answered import (
     Said,
     UnreadableTask,
     are_objects,
+    cell_text,
     joined,
     kind_of,
-    text_of,
 )
 from bayes_assess.sessions.exchange.tasks import HEADING, LABEL, Tasks
 
@@ -149,16 +149,16 @@ def read_flat(record: Mapping[str, object], id: str, label: str) -> AnsweredItem
 def _id(record: Mapping[str, object], id: str) -> str:
     for part in (record, record.get("metadata"), record.get("fields")):
         if isinstance(part, dict) and part.get(id) is not None:
-            return text_of(part[id])
+            return cell_text(part[id])
     raise UnreadableTask(f"it has no {id!r}, so that nobody knows which item it is")
 
 
 def _response(value: object, status: object) -> str:
     if status not in _SUBMITTED:
         return ""
-    return joined(map(text_of, value)) if isinstance(value, list) else text_of(value)
+    return joined(map(cell_text, value)) if isinstance(value, list) else cell_text(value)
 
 
 def _person(user: object) -> str:
-    who = text_of(user).strip()
+    who = cell_text(user).strip()
     return "" if who == "None" else who  # of responses that were made without a user

@@ -49,7 +49,7 @@ def coded(text: str) -> str:
 
     Examples
     --------
-    >>> coded("a\rb"), uncoded(coded("a\rb")), coded("_x000D_")
+    >>> coded("a\rb"), decoded(coded("a\rb")), coded("_x000D_")
     ('a_x000D_b', 'a\rb', '__x0078_000D_')
     """
     # The x of what looks like a code is coded itself; openpyxl loses underscores that are.
@@ -57,6 +57,6 @@ def coded(text: str) -> str:
     return _NO_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
 
 
-def uncoded(text: str) -> str:
+def decoded(text: str) -> str:
     """Return the text for which that of a workbook stands; see `coded`."""
     return _CODED.sub(lambda match: chr(int(match[1], 16)), text)

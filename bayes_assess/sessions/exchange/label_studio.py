@@ -17,9 +17,9 @@ from bayes_assess.sessions.exchange.answered import (
     Said,
     UnreadableTask,
     are_objects,
+    cell_text,
     joined,
     kind_of,
-    text_of,
 )
 from bayes_assess.sessions.exchange.tasks import HEADING, LABEL, Tasks
 
@@ -153,7 +153,7 @@ def read_task(task: Mapping[str, object], id: str, label: str) -> AnsweredItem:
         cancelled = annotation.get("was_cancelled") or annotation.get("skipped")
         mine = [] if cancelled else [_said(one, label) for one in results if one.get("from_name") == label]
         said.append(Said(joined(part for parts in mine for part in parts), _person(annotation.get("completed_by"))))
-    return AnsweredItem(text_of(data[key]), said, names)
+    return AnsweredItem(cell_text(data[key]), said, names)
 
 
 def read_annotation(found: Mapping[str, object], id: str, label: str) -> AnsweredItem:
@@ -175,9 +175,9 @@ def read_annotation(found: Mapping[str, object], id: str, label: str) -> Answere
         raise UnreadableTask(f"it has no {key!r}, so that nobody knows which item it is{own}")
     value = found.get(label)
     parts = value if isinstance(value, list) else [] if value is None else [value]
-    mine = [text for part in parts for text in (_of_value(part) if isinstance(part, dict) else [text_of(part)])]
+    mine = [text for part in parts for text in (_of_value(part) if isinstance(part, dict) else [cell_text(part)])]
     names = {str(name) for name in found if name not in (ID, id, *_OWN)}
-    return AnsweredItem(text_of(found[key]), [Said(joined(mine), _person(found.get("annotator")))], names)
+    return AnsweredItem(cell_text(found[key]), [Said(joined(mine), _person(found.get("annotator")))], names)
 
 
 def _said(result: Mapping[str, object], label: str) -> list[str]:
@@ -193,12 +193,12 @@ def _of_value(value: Mapping[str, object]) -> list[str]:
         found = ", ".join(map(repr, list(value)[:5])) or "nothing"
         raise UnreadableTask(f"the label is no choice, rating, number or text of Label Studio; its value has {found}")
     said = value[kind]
-    return [text_of(one) for one in said] if isinstance(said, list) else [text_of(said)]
+    return [cell_text(one) for one in said] if isinstance(said, list) else [cell_text(said)]
 
 
 def _person(found: object) -> str:
     """Return the address of an annotator, or the number; nothing where both are unknown."""
     if isinstance(found, dict):
         found = found.get("email") or found.get("id")
-    who = "" if isinstance(found, list | dict) else text_of(found).strip()
+    who = "" if isinstance(found, list | dict) else cell_text(found).strip()
     return "" if who in ("None", "{}") else who  # as JSON-MIN writes nobody

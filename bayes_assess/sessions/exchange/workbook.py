@@ -15,7 +15,7 @@ from bayes_assess._tools.archives import check_unpacked
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.text import without_halves
 from bayes_assess.errors import LabelError, OutputError
-from bayes_assess.sessions.exchange.cells import coded, uncoded
+from bayes_assess.sessions.exchange.cells import coded, decoded
 
 SUFFIX = ".xlsx"
 _CLASSES = "classes"  # the hidden sheet that the drop-down list is taken from
@@ -139,4 +139,4 @@ def _text(value: object) -> str:
         return value.isoformat()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return uncoded(str(value))
+    return decoded(str(value))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bayes_assess as ba
 from bayes_assess.errors import OutputError, PoolError
-from bayes_assess.sessions.exchange.cells import as_meant, coded, inert, uncoded
+from bayes_assess.sessions.exchange.cells import as_meant, coded, decoded, inert
 from bayes_assess.sessions.queries import Queries
 
 LETTERS = st.one_of(
@@ -66,7 +66,7 @@ def answered(queries, folder, suffix):
     for row in sheet.iter_rows(min_row=2):
         row[-1].value, row[-1].data_type = row[names.index("prediction")].value, "s"
     book.save(path)
-    return path, [uncoded(str(row[1] or "")) for row in sheet.iter_rows(min_row=2, values_only=True)]
+    return path, [decoded(str(row[1] or "")) for row in sheet.iter_rows(min_row=2, values_only=True)]
 
 
 def test_days_of_a_workbook_are_those_of_a_pool_and_times_stay(tmp_path):
@@ -144,8 +144,8 @@ def test_any_text_goes_through_tasks_and_back(tmp_path_factory, tool, ids, shown
 @given(st.text(st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("_x0DdFf'=-"))))
 def test_cells_stand_for_what_was_written(text):
     assert as_meant(inert(text)) == text
-    assert uncoded(coded(text)) == text
-    assert uncoded(coded(text).replace("x005F_", "")) == text  # which openpyxl leaves out
+    assert decoded(coded(text)) == text
+    assert decoded(coded(text).replace("x005F_", "")) == text  # which openpyxl leaves out
     assert inert(text)[:1] not in [*"=@\t\r\n"]
 
 
