@@ -42,7 +42,6 @@ class Reward(ABC):
     n_outcomes: int  # outcomes that a label can have
     asked_only: ClassVar[bool] = False  # as of `CellMeasure`
     stochastic: ClassVar[bool] = False  # as of `CellMeasure`
-    sign: ClassVar[int] = 0  # 1 where an arm's value is its probability of the outcome 1, -1 where it is minus that
     of_each: ClassVar[bool] = True  # whether an arm's value is greatest or least at a quantile of its probability
     cells_per_arm: int = 1  # arm g consists of cells g * cells_per_arm and the next ones
 
@@ -172,7 +171,6 @@ class LowAccuracy(Reward):
 
     m: int = 1
     n_outcomes: int = 2
-    sign: ClassVar[int] = -1
 
     def __call__(self, theta, belief, weight):
         """Minus the accuracy of every group."""
@@ -186,7 +184,6 @@ class HighAccuracy(Reward):
 
     m: int = 1
     n_outcomes: int = 2
-    sign: ClassVar[int] = 1
 
     def __call__(self, theta, belief, weight):
         """Accuracy of every group."""

@@ -16,7 +16,6 @@ from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.arms import MAX_REDRAWS, best_arms, top_two
-from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
 from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._blocks import SideBySide, best_cells
@@ -24,42 +23,27 @@ from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models.belief import Belief, beta_marginals, drawn_component
 
-# In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
-_GRID_MAX_SIZE = 20_000
-_GRID_MAX_CELLS = 20_000
 _DRAWS = 400  # of rewards, for a quantile of theirs
 _PARTS = 64  # of a mixture, that rewards are averaged over where campaigns stand side by side
 _AT_ONCE = 8  # of the redraws of top-two sampling
-_Grid: TypeAlias = Float[Array, "T K"] | tuple[()]  # posterior CDFs, where they serve and pay
 _Quantiles: TypeAlias = Float[Array, "2 K"] | tuple[()]  # a lower and an upper one of every group, where they decide
 
 
 @dataclass(frozen=True)
 class _PosteriorSampling(ArmDesign):
-    """What designs that play the winners of posterior draws share.
+    """What designs that play the winners of posterior draws share."""
 
-    Where only the order of draws counts, the state carries the posterior CDFs on a grid: the same choices in
-    distribution, much faster.
-    """
-
-    def draw_winners(
-        self, key: PRNGKey, state: CellState[_Grid], available: Bool[Array, " K"], m: int
-    ) -> Int[Array, " m"]:
+    def draw_winners(self, key: PRNGKey, state: CellState, available: Bool[Array, " K"], m: int) -> Int[Array, " m"]:
         """Best m of the available groups under one posterior draw."""
-        posterior = state.posterior
-        marginals = beta_marginals(posterior)
-        if isinstance(state.memory, tuple) or marginals is None:
-            key_draw, key_tie = engine.random.split(key)
-            if state.carried is None:
-                part, belief = posterior, state.belief
-            else:
-                key_part, key_draw = engine.random.split(key_draw)
-                part = state.reward.deciding(drawn_component(key_part, posterior), state.counts)
-                belief = part.update_at_mean(state.pending)
-            theta = _draw(key_draw, part, state.playable)
-            return best_arms(key_tie, state.reward(theta, belief, state.weight), available, m)
-        greatest = state.reward.sign > 0
-        return extreme_arms(key, state.memory, *marginals, available, m, greatest=greatest)
+        key_draw, key_tie = engine.random.split(key)
+        if state.carried is None:
+            part, belief = state.posterior, state.belief
+        else:
+            key_part, key_draw = engine.random.split(key_draw)
+            part = state.reward.deciding(drawn_component(key_part, state.posterior), state.counts)
+            belief = part.update_at_mean(state.pending)
+        theta = _draw(key_draw, part, state.playable)
+        return best_arms(key_tie, state.reward(theta, belief, state.weight), available, m)
 
     def draw_all_winners(
         self, rng: np.random.Generator, campaigns: SideBySide, n: int, available: Bool[np.ndarray, "*n F K"]
@@ -68,26 +52,6 @@ class _PosteriorSampling(ArmDesign):
         part = campaigns.reward.deciding(campaigns.parts(rng), campaigns.counts)
         belief = part.update_at_mean(campaigns.pending)
         return best_cells(rng, campaigns.reward(part.draw(rng, (n,)), belief, campaigns.weight), available)
-
-    def init_memory(self, state: CellState) -> _Grid:
-        """Posterior CDFs on a grid, where they serve and pay."""
-        marginals = beta_marginals(state.prior)
-        if marginals is None or not state.reward.sign:
-            return ()
-        a, b = marginals
-        pays = (
-            len(a) <= _GRID_MAX_CELLS
-            and float((np.asarray(state.size) + np.asarray(a) + np.asarray(b)).max()) <= _GRID_MAX_SIZE
-        )
-        return grid_cdf(a, b) if pays else ()
-
-    def update_memory(self, state: CellState[_Grid], cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Grid:
-        """Only the CDF of the group that was labelled has moved."""
-        marginals = beta_marginals(state.posterior)
-        if isinstance(state.memory, tuple) or marginals is None:
-            return state.memory
-        a, b = (parameter[cell] for parameter in marginals)
-        return update_grid_cdf(state.memory, cell, a - outcome, b - (1 - outcome), outcome)
 
 
 @dataclass(frozen=True)
