@@ -53,22 +53,9 @@ class Reward(ABC):
         are alike.
         """
 
-    def by_moments(self) -> Reward:
-        """Return the reward as it follows from moments, where what labels have moved is not carried along."""
-        return self
-
     def deciding(self, component: Belief, counts: Int[Array, "K O"]) -> Belief:
         """Return what to decide on in the place of a mixture's component; `counts` are the labels in it."""
         return component
-
-    @property
-    def depends_on_labels(self) -> bool:
-        """Whether labels change it: whether it has an `updated` of its own."""
-        return type(self).updated is not Reward.updated
-
-    def updated(self, posterior: Belief, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Reward:
-        """Carry along what depends on labels; `posterior` has the label of `cell` already."""
-        return self
 
 
 _LEAST = 1e-9  # of a Beta distribution's parameters, whose labels are taken off with rounding errors

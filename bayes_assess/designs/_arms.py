@@ -226,8 +226,6 @@ class ArmDesign(Design[CellState]):
             pending=engine.at(state.pending)[cell].add(-1),
             carried=None if state.carried is None else state.carried.learned(cell, outcome),
         )
-        if state.reward.depends_on_labels:
-            state = replace(state, reward=state.reward.updated(state.posterior, cell, outcome))
         return replace(state, memory=self.update_memory(state, cell, outcome))
 
     def choosing_by(self, state: CellState, other: OtherPosterior) -> CellState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -129,9 +129,7 @@ class TwoGroups(GroupPair[AnswerT_co], _GroupComparison[AnswerT_co]):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of either group is worth: the probability of the verdict to be expected after it."""
-        nothing, population = np.zeros((cells.n_cells, 2), np.int64), replace(self, target="population")
-        masses = None if is_mixture(prior) else population.masses(cells, prior, nothing)
-        return ExpectedLambda(np.array(self.pair(cells)), np.float64(self.rope), masses)
+        return ExpectedLambda(np.array(self.pair(cells)), np.float64(self.rope))
 
     def _pairs(self, cells: Cells) -> tuple[Int[np.ndarray, " 1"], Int[np.ndarray, " 1"]]:
         first, second = np.array(self.pair(cells))[:, None]

@@ -70,7 +70,7 @@ class ArmFutures(Futures[CellState]):
     ) -> Int[np.ndarray, "f K O"]:
         """Go on to a number of labels; return all labels by cell and outcome."""
         counts, remaining, left = (column[which] for column in self._items)
-        prior, placed, reward = self.setting.prior, counts, cast("Any", self.setting.reward)
+        prior, placed = self.setting.prior, counts
         posterior = prior.update_counts(placed) if self.design.learns else prior
         for n in self.blocks(int(counts[0].sum()), n_labels):
             campaigns = SideBySide(
@@ -80,7 +80,7 @@ class ArmFutures(Futures[CellState]):
                 pending=np.zeros_like(remaining),
                 remaining=remaining,
                 weight=np.asarray(self.state.weight),
-                reward=reward.by_moments(),
+                reward=cast("Any", self.setting.reward),
             )
             asked = self.design.ask_block(self._rng, campaigns, n)
             labels = drawn_without_replacement(self._rng, left, asked)

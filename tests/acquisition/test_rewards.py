@@ -3,9 +3,10 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 
 from bayes_assess._tools import engine
-from bayes_assess.acquisition import best_arms, beta_variance_reduction
+from bayes_assess.acquisition import best_arms, beta_expected_lambda, beta_variance_reduction
 from bayes_assess.acquisition.confusion import sample_dirichlet_variance_reduction
 from bayes_assess.acquisition.rewards import (
     AccuracyVarianceReduction,
@@ -14,7 +15,7 @@ from bayes_assess.acquisition.rewards import (
     LowAccuracy,
     ScaledVarianceReduction,
 )
-from bayes_assess.acquisition.verdict_rewards import PairwiseLambda
+from bayes_assess.acquisition.verdict_rewards import ExpectedLambda, PairwiseLambda
 from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy, HierarchicalConfusion
 from bayes_assess.models.sampled_belief import SampledBelief
 
@@ -101,6 +102,26 @@ def test_what_pairs_gain_is_the_same_from_draws():
         sampled = PairwiseLambda(0.05)(THETA, SampledBelief(draws, np.zeros(n)), WEIGHT)
     np.testing.assert_allclose(sampled, exact, atol=1 / np.sqrt(n))  # of moments with deviations up to 0.22
     assert np.abs(exact).max() > 0.01
+
+
+@pytest.mark.parametrize("rope", [0.02, 0.05, 0.1])
+def test_the_verdict_of_two_groups_is_about_as_probable_after_a_label_as_by_quadrature(rope):
+    rng, arms = np.random.default_rng(0), np.array([2, 0])
+    for _ in range(100):
+        n, mean = rng.uniform(20, 300, 3), rng.uniform(0.2, 0.95, 3)
+        a, b = n * mean, n * (1 - mean)
+        theta = rng.beta(a, b)
+        with engine.eager():
+            value = ExpectedLambda(arms, rope)(theta, BetaBernoulli(a, b), WEIGHT)
+        assert value[1] == 0
+        exact = beta_expected_lambda(theta[arms], a[arms], b[arms], rope)
+        # Both ends of a mass are off by the terms of Edgeworth's series that follow the normal one.
+        variance, skewness, excess = stats.beta.stats(a[arms], b[arms], moments="vsk")
+        total = variance.sum()
+        skewness = abs((skewness * variance**1.5) @ [1, -1]) / total**1.5
+        excess = abs((excess * variance**2).sum()) / total**2
+        bound = 2 * (0.0665 * skewness + 0.023 * excess + 0.032 * skewness**2) + 1 / n.min() ** 1.5
+        assert np.abs(value[arms] - exact).max() < bound
 
 
 @pytest.mark.parametrize("rope", [0.0, 0.05])

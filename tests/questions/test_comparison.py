@@ -57,13 +57,6 @@ class TestTwoGroups:
         assert a.n_remaining == b.n_remaining
         np.testing.assert_array_equal(a.ask(12).ids, b.ask(12).ids)
 
-    def test_masses_that_labels_moved_along_equal_the_quadrature(self):
-        a = ba.assess(POOL, ba.Compare("west", "east", by="site", target="population"), prior="informative")
-        for _ in range(4):
-            queries = a.ask(20)
-            a.tell(queries.ids, LABELS[queries.ids])
-        np.testing.assert_allclose(a._state.reward.masses, a.result().masses, atol=1e-8)
-
     def test_swapping_the_groups_swaps_the_verdict(self):
         one, other = (
             ba.assess(POOL, question)

@@ -51,7 +51,7 @@ def side_by_side(session, n):
         pending=nothing.sum(-1),
         remaining=remaining,
         weight=np.asarray(state.weight),
-        reward=session._setting.reward.by_moments(),
+        reward=session._setting.reward,
     )
 
 
