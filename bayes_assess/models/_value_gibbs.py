@@ -88,8 +88,8 @@ class Gibbs:
         sweeps = -(-n // self.n_chains)
         for _ in range(_BURN_IN):
             self._sweep()
-        found = [self._sweep() for _ in range(sweeps)]
-        return GibbsDraws(*(np.concatenate(parts)[:n] for parts in zip(*found, strict=True)))
+        draws = [self._sweep() for _ in range(sweeps)]
+        return GibbsDraws(*(np.concatenate(parts)[:n] for parts in zip(*draws, strict=True)))
 
     def _start(self) -> GibbsDraws:
         model = self.model
@@ -139,9 +139,9 @@ class Gibbs:
         share = LEAST + (1 - LEAST) * self._own_share(own, n - by_cell)
         places = np.swapaxes((apart[:, :, None] * self.of_part).swapaxes(1, 2) @ self.of_cell, 1, 2)  # (S, L, B)
         expected = np.repeat(GATHERED * common[:, None], self.n_cells, axis=1)
-        told = _new_draws(rng, places.astype(np.int64), expected[:, seen])
+        new_draws = _new_draws(rng, places.astype(np.int64), expected[:, seen])
         expected[:, seen] += places
-        return self.times - apart, share, _dirichlet(rng, expected), _dirichlet(rng, PART_PRIOR + told.sum(1))
+        return self.times - apart, share, _dirichlet(rng, expected), _dirichlet(rng, PART_PRIOR + new_draws.sum(1))
 
     def _own_share(self, own: Int[np.ndarray, "S L"], rest: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "S K"]:
         """Draw the shares of outliers that cells have of their own, given outliers and other labels."""
@@ -176,15 +176,15 @@ class Gibbs:
         before = model.columns @ model.mean
         own = observed - before[seen]  # (S, L)
         weight = 1 / (self.tau2[:, None, None] * apart[:, seen] + error)  # (U, S, L)
-        rows, of = model.columns[seen], self.level_of
+        rows, level_of = model.columns[seen], self.level_of
         inner = (weight @ self.squares).reshape(*weight.shape[:2], n_terms, n_terms)
         scale = np.sqrt(model.variance)[:, None, :]  # coefficients in units of their prior, which may be 0
-        inner = inner[of] * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)  # (T, S, P, P)
-        right = ((weight * own) @ rows)[of] * scale
+        inner = inner[level_of] * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)  # (T, S, P, P)
+        rhs = ((weight * own) @ rows)[level_of] * scale
         lower = np.linalg.cholesky(inner)
-        half = np.linalg.solve(lower, right[..., None])[..., 0]  # (T, S, P)
+        half = np.linalg.solve(lower, rhs[..., None])[..., 0]  # (T, S, P)
         log = 0.5 * (half**2).sum(-1) - np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1)
-        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)[of]
+        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)[level_of]
         at = (log + rng.gumbel(size=log.shape)).argmax(0)  # (S,)
         each = np.arange(n_chains)
         upper = np.swapaxes(lower[at, each], -1, -2)
@@ -208,10 +208,10 @@ def _new_draws(
     That is the number of tables at which so many customers sit, the mean measure of whose Chinese restaurant is `mass`.
     """
     repeats = np.maximum(times.ravel() - 1, 0)
-    one = np.repeat(np.arange(len(repeats)), repeats)
-    before = np.arange(len(one)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + 1.0
-    mass = mass.ravel()[one]
-    new = np.bincount(one[rng.random(len(one)) * (mass + before) < mass], minlength=len(repeats))
+    entry = np.repeat(np.arange(len(repeats)), repeats)
+    before = np.arange(len(entry)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + 1.0
+    mass = mass.ravel()[entry]
+    new = np.bincount(entry[rng.random(len(entry)) * (mass + before) < mass], minlength=len(repeats))
     return (times > 0) + new.reshape(times.shape)
 
 

@@ -65,13 +65,13 @@ def rarities(
     x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"], sizes: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, " K"]:
     """Return the share of the range over that of its group's items that every cell has; between cells it is halved."""
-    found = np.ones(len(x))
-    for one in np.unique(group):
-        cells = np.flatnonzero((group == one) & (sizes > 0))
+    rarity = np.ones(len(x))
+    for g in np.unique(group):
+        cells = np.flatnonzero((group == g) & (sizes > 0))
         cells = cells[np.argsort(x[cells], kind="stable")]
         ends = np.concatenate([[0.0], (x[cells][1:] + x[cells][:-1]) / 2, [1.0]])
-        found[cells] = np.diff(ends) * sizes[cells].sum() / sizes[cells]
-    return found
+        rarity[cells] = np.diff(ends) * sizes[cells].sum() / sizes[cells]
+    return rarity
 
 
 def outlying_shares(
@@ -94,8 +94,8 @@ def range_parts(values: Float[Array, " C"], xp: ModuleType) -> Int[Array, " C"]:
 def spread_out(part: Float[Array, "*shape B"], values: Float[Array, " C"], xp: ModuleType) -> Float[Array, "*shape C"]:
     """Return the probabilities of classes, (..., C), that of a part of the range shared by its classes alike."""
     at = range_parts(values, xp)
-    found = part[..., at] / (at[:, None] == at).sum(1)
-    return found / found.sum(-1, keepdims=True)  # a part may be without classes
+    probabilities = part[..., at] / (at[:, None] == at).sum(1)
+    return probabilities / probabilities.sum(-1, keepdims=True)  # a part may be without classes
 
 
 def grain(values: Float[Array, " C"], xp: ModuleType) -> Float[Array, ""]:
@@ -114,11 +114,11 @@ def within(
     places = values[order]
     mean = xp.clip(mean, 0.0, 1.0)
     spread = xp.minimum(spread, xp.minimum(mean, 1.0 - mean))
-    found = 0.0
+    probabilities = 0.0
     for at in (mean - spread, mean + spread):
-        right = xp.clip(xp.searchsorted(places, at, side="right"), 1, len(places) - 1)
-        share = xp.clip((at - places[right - 1]) / xp.maximum(places[right] - places[right - 1], 1e-12), 0.0, 1.0)
+        upper = xp.clip(xp.searchsorted(places, at, side="right"), 1, len(places) - 1)
+        share = xp.clip((at - places[upper - 1]) / xp.maximum(places[upper] - places[upper - 1], 1e-12), 0.0, 1.0)
         classes = xp.arange(len(places))
-        found = found + 0.5 * xp.where(classes == right[..., None], share[..., None], 0.0)
-        found = found + 0.5 * xp.where(classes == right[..., None] - 1, 1.0 - share[..., None], 0.0)
-    return found[..., xp.argsort(order)]
+        probabilities = probabilities + 0.5 * xp.where(classes == upper[..., None], share[..., None], 0.0)
+        probabilities = probabilities + 0.5 * xp.where(classes == upper[..., None] - 1, 1.0 - share[..., None], 0.0)
+    return probabilities[..., xp.argsort(order)]

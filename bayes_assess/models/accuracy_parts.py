@@ -55,8 +55,8 @@ def part_draws(
     Examples
     --------
     >>> prior = HierarchicalAccuracy.from_prior(n_groups=2)
-    >>> group, right, told = np.array([0, 0, 1, 1]), np.array([20, 0, 4, 0]), np.array([20, 0, 20, 0])
-    >>> theta = part_draws(prior, group, right, told, np.random.default_rng(0), 500)
+    >>> group, agreements, labels = np.array([0, 0, 1, 1]), np.array([20, 0, 4, 0]), np.array([20, 0, 20, 0])
+    >>> theta = part_draws(prior, group, agreements, labels, np.random.default_rng(0), 500)
     >>> bool(theta[:, 1].mean() > theta[:, 3].mean() + 0.2)  # parts without labels are like those beside them
     True
     """
@@ -65,17 +65,18 @@ def part_draws(
     seen = prior.update(r, total)
     a, b = (np.asarray(part) for part in seen.parts)  # (H, K), labels included
     flat_a, flat_b = a - r, b - (total - r)
-    told = np.stack([_labels_on_grid(s, group, agreements, labels, n_groups) for s in _LIKENESS])  # (s, K, grid)
+    of_strengths = (_labels_on_grid(s, group, agreements, labels, n_groups) for s in _LIKENESS)
+    log_likelihood = np.stack(list(of_strengths))  # (s, K, grid)
     pooled = special.betaln(a, b) - special.betaln(flat_a, flat_b)
     log_weight = np.empty((len(a), len(_LIKENESS)))
     for h in range(len(a)):
-        evidence = special.logsumexp(_prior_on_grid(flat_a[h], flat_b[h]) + told, axis=-1)  # (s, K)
+        evidence = special.logsumexp(_prior_on_grid(flat_a[h], flat_b[h]) + log_likelihood, axis=-1)  # (s, K)
         log_weight[h] = np.asarray(seen.log_weight)[h] + _LOG_PRIOR + (evidence - pooled[h]).sum(-1)
     weight = special.softmax(log_weight.ravel())
     point, times = np.unique(rng.choice(len(weight), n, p=weight), return_counts=True)
     draws = []
     for h, k, count in zip(*np.divmod(point, len(_LIKENESS)), times, strict=True):
-        upto = np.cumsum(special.softmax(_prior_on_grid(flat_a[h], flat_b[h]) + told[k], axis=-1), axis=-1)
+        upto = np.cumsum(special.softmax(_prior_on_grid(flat_a[h], flat_b[h]) + log_likelihood[k], axis=-1), axis=-1)
         place = (rng.random((count, n_groups, 1)) * upto[:, -1:] > upto).sum(-1)
         first, second = _LIKENESS[k] * _M[place][:, group], _LIKENESS[k] * _ONE_LESS[place][:, group]
         draws.append(rng.beta(first + agreements, second + labels - agreements))
@@ -97,11 +98,11 @@ def _labels_on_grid(
     n_groups: int,
 ) -> Float[np.ndarray, "K grid"]:
     """Log probability of every group's labels by its m, where s is known."""
-    found = np.zeros((n_groups, len(_M)))
+    log_likelihood = np.zeros((n_groups, len(_M)))
     some = np.flatnonzero(labels)
     first, second = s * _M, s * _ONE_LESS
     for start in range(0, len(some), _AT_ONCE):
         part = some[start : start + _AT_ONCE]
         r, rest = agreements[part, None], (labels - agreements)[part, None]
-        np.add.at(found, group[part], special.betaln(first + r, second + rest) - special.betaln(first, second))
-    return found
+        np.add.at(log_likelihood, group[part], special.betaln(first + r, second + rest) - special.betaln(first, second))
+    return log_likelihood

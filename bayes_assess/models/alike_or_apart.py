@@ -111,7 +111,7 @@ class AlikeOrApart(SampledOnHost):
     def departs(self) -> np.ndarray:
         """Whether a group's own labels leave the greatest departure from the diagonal half as probable, (..., G)."""
         own = self.apart.own.values()
-        gains = [np.asarray(one.uncalibrated().log_evidence()) - np.asarray(one.log_evidence()) for one in own]
+        gains = [np.asarray(belief.uncalibrated().log_evidence()) - np.asarray(belief.log_evidence()) for belief in own]
         return np.stack(gains, axis=-1) + np.log(len(DEPARTURES)) > _HALF  # one of so many, and alone
 
     def _mixed(self, of: Callable[[Belief], Array]) -> np.ndarray:

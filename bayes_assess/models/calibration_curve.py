@@ -197,8 +197,8 @@ class CurveState:
         if not 0 <= member < n_members:
             raise PriorError(f"The members of the belief are 0 to {n_members - 1}; found {show(member)}.")
         told = added(np.asarray(self.counts, np.float64), counts)
-        coordinates, one = engine.fetched((self.coordinates, self.members))
-        return {"coordinates": coordinates, "member": one[member], "n": told.sum(1), "k": told[:, 1]}
+        coordinates, members = engine.fetched((self.coordinates, self.members))
+        return {"coordinates": coordinates, "member": members[member], "n": told.sum(1), "k": told[:, 1]}
 
     def observe(self, cell: Int[Array, ""], event: Bool[Array, ""]) -> CurveState:
         """Learn one label of a cell."""
@@ -328,13 +328,13 @@ def rejuvenated(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
             tied = tied_shares(curves, member, state.coordinates)
 
             def block(i, total):
-                cells, k, n, of = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
-                return total + log_terms(*at_cells(curves, member, cells, tied), k, n, of)
+                cells, k, n, parts = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
+                return total + log_terms(*at_cells(curves, member, cells, tied), k, n, parts)
 
             # Compiled, cells of a block are summed in the end: in one operation with sums, logarithms take longer.
             n_sums = n_groups + 1 if n_groups else 1 if engine.is_eager() else size
-            found = engine.fori_loop(0, n_blocks, block, xp.zeros((n_sums, len(place)), xp.float32))
-            return found.T if n_groups else found.sum(0)
+            sums = engine.fori_loop(0, n_blocks, block, xp.zeros((n_sums, len(place)), xp.float32))
+            return sums.T if n_groups else sums.sum(0)
 
         return of_places
 

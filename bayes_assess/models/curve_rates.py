@@ -108,8 +108,10 @@ def padded(coordinates: Coordinates, n_cells: int) -> Coordinates:
     tied = coordinates.tied
     if tied is not None:
         n_tied = 1 << max(len(tied.cell) - 1, 1).bit_length()
-        of = np.minimum(np.arange(n_tied), len(tied.cell) - 1)
-        tied = TiedCells(tied.which[at], tied.cell[of], tied.place[:, of], tied.smooth[:, of], tied.mass[of])
+        at_tied = np.minimum(np.arange(n_tied), len(tied.cell) - 1)
+        tied = TiedCells(
+            tied.which[at], tied.cell[at_tied], tied.place[:, at_tied], tied.smooth[:, at_tied], tied.mass[at_tied]
+        )
     return coordinates._replace(**there, many=many, tied=tied)
 
 
@@ -170,8 +172,8 @@ def rates(
             padding = [(0, blocks * _BLOCK - n_cells), *[(0, 0)] * (of_cell.ndim - 1)]
             return xp.pad(of_cell, padding).reshape(blocks, _BLOCK, *of_cell.shape[1:])
 
-        found = engine.mapped(of_some, engine.tree_map(cut, cells))
-        share, strength = (part.reshape(blocks * _BLOCK, -1)[:n_cells] for part in found)
+        pieces = engine.mapped(of_some, engine.tree_map(cut, cells))
+        share, strength = (part.reshape(blocks * _BLOCK, -1)[:n_cells] for part in pieces)
     return _turned(share), _turned(strength)
 
 

@@ -180,8 +180,8 @@ class ErrorLabels(DrawnLabels):
         Examples
         --------
         >>> belief = ErrorLabels.from_scores(n_classes=3)
-        >>> found = belief.completed(np.random.default_rng(0), np.array([[5, 0, 1]]))
-        >>> found.sum(-1).tolist(), found[0].diagonal().tolist()
+        >>> labels = belief.completed(np.random.default_rng(0), np.array([[5, 0, 1]]))
+        >>> labels.sum(-1).tolist(), labels[0].diagonal().tolist()
         ([[5, 0, 1]], [0, 0, 0])
         """
         if wrong.sum() > wrong.size * self.counts.shape[1]:
@@ -198,22 +198,22 @@ class ErrorLabels(DrawnLabels):
         which = self._hypotheses(rng, n)[place // n_rows] * n_rows + row
         strength, before, first = strengths[which], told.sum(1)[row], first[row]
         labels = np.zeros((int(open_.max(initial=0)), len(place)), np.int32)
-        found, n_found = np.empty(int(wrong.sum()), np.int64), 0
+        entries, n_entries = np.empty(int(wrong.sum()), np.int64), 0
         fewer, start = -open_, place * n_labels
         for i in range(len(labels)):
-            left = np.searchsorted(fewer, -i)
-            ball = rng.random(left) * (strength[:left] + before[:left] + i)
-            new = np.flatnonzero(ball < strength[:left])
+            n_open = np.searchsorted(fewer, -i)
+            ball = rng.random(n_open) * (strength[:n_open] + before[:n_open] + i)
+            new = np.flatnonzero(ball < strength[:n_open])
             labels[i, new] = new_label(which[new], ball[new] / strength[new])
-            old = np.flatnonzero(ball >= strength[:left])
+            old = np.flatnonzero(ball >= strength[:n_open])
             copied = np.minimum((ball[old] - strength[old]).astype(np.int64), before[old] + i - 1) - before[old]
             told_before = copied < 0
             labels[i, old[told_before]] = known[(first[old] + before[old] + copied)[told_before]]
             own = old[~told_before]
             labels[i, own] = labels[copied[~told_before], own]
-            np.add(start[:left], labels[i, :left], out=found[n_found : n_found + left])
-            n_found += left
-        return np.bincount(found, minlength=wrong.size * n_labels).reshape(n, *told.shape)
+            np.add(start[:n_open], labels[i, :n_open], out=entries[n_entries : n_entries + n_open])
+            n_entries += n_open
+        return np.bincount(entries, minlength=wrong.size * n_labels).reshape(n, *told.shape)
 
     def _hypotheses(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, " n"]:
         weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))

@@ -51,8 +51,8 @@ def with_group_effects(
     --------
     >>> rng, flat = np.random.default_rng(0), np.full((500, 4), 0.5)
     >>> counts = np.array([[20, 0], [0, 20], [10, 10], [0, 0]])
-    >>> found = with_group_effects(rng, flat, np.full((500, 4), 50.0), counts, np.arange(4)).mean(0)
-    >>> bool(found[0] < 0.2), bool(found[1] > 0.8), bool(abs(found[2] - 0.5) < 0.1), bool(abs(found[3] - 0.5) < 0.1)
+    >>> theta = with_group_effects(rng, flat, np.full((500, 4), 50.0), counts, np.arange(4)).mean(0)
+    >>> bool(theta[0] < 0.2), bool(theta[1] > 0.8), bool(abs(theta[2] - 0.5) < 0.1), bool(abs(theta[3] - 0.5) < 0.1)
     (True, True, True, True)
     """
     curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)
@@ -110,8 +110,8 @@ def _drawn_without_labels(
 ) -> Float[np.ndarray, "S G"]:
     """Draw the effects of groups that have no labels, given tau."""
     effect = np.empty((len(tau), n_groups))
-    for i, one in enumerate(prior):
-        upto, some = np.cumsum(one), tau == i
+    for i, probabilities in enumerate(prior):
+        upto, some = np.cumsum(probabilities), tau == i
         place = np.searchsorted(upto / upto[-1], rng.random((some.sum(), n_groups)), side="right")
         effect[some] = _GRID[place]
     return effect

@@ -375,9 +375,9 @@ def _after_label(belief: HierarchicalAccuracy):
     third = second * (a + 2) / (total + 2)
     powers = [(w * power).sum(-2) for power in (xp.ones_like(first), first, second, third)]
     after = []
-    for zeroth, one, two in ([low - high for low, high in pairwise(powers)], powers[1:]):
-        mean = one / zeroth
-        after.append((mean, xp.maximum(two / zeroth - mean**2, 0.0)))
+    for zeroth, first_power, second_power in ([low - high for low, high in pairwise(powers)], powers[1:]):
+        mean = first_power / zeroth
+        after.append((mean, xp.maximum(second_power / zeroth - mean**2, 0.0)))
     return tuple(after)
 
 

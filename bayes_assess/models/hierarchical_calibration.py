@@ -117,8 +117,8 @@ def _shift_by_labels(
     share = (r + 1) / (n + 2)
     information = share * (1 - share) * n * (strength + 1) / (strength + n)
     whole = information.sum(-1, keepdims=True)
-    found = xp.log((r + 0.5) / (n - r + 0.5)) - curve
-    return (information * found).sum(-1, keepdims=True) / xp.maximum(whole, 1e-9), whole
+    shift = xp.log((r + 0.5) / (n - r + 0.5)) - curve
+    return (information * shift).sum(-1, keepdims=True) / xp.maximum(whole, 1e-9), whole
 
 
 _DATA = [
@@ -309,8 +309,8 @@ def _each(function: Callable[[HierarchicalCalibration], T], belief: Hierarchical
         name: xp.broadcast_to(leaf, (*batch, *leaf.shape[len(batch) :])).reshape(-1, *leaf.shape[len(batch) :])
         for name, leaf in varying.items()
     }
-    found = engine.mapped(lambda one: function(HierarchicalCalibration(x, **one)), flat)
-    return engine.tree_map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)
+    values = engine.mapped(lambda campaign: function(HierarchicalCalibration(x, **campaign)), flat)
+    return engine.tree_map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), values)
 
 
 def _given_point(belief: HierarchicalCalibration):

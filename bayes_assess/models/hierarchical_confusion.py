@@ -106,17 +106,17 @@ def program(
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
     q = xp.take_along_axis(mean_rows(tables, logits), place, axis=1)
     counts, row = counts_of(predictions, labels, n_rows, n_outcomes), xp.arange(n_rows)
-    right, errors = counts[row, own], xp.take_along_axis(counts, place, axis=1)
+    agreements, errors = counts[row, own], xp.take_along_axis(counts, place, axis=1)
     with numpyro.plate("prediction", n_rows):
         parameters = strength * xp.stack([expected, 1 - expected], axis=-1)
-        seen = xp.stack([right, errors.sum(1)], axis=-1)
+        seen = xp.stack([agreements, errors.sum(1)], axis=-1)
         logit = xp.asarray(numpyro.sample("logit", charts.LogitDirichlet(parameters, seen)))
-        right, wrong = xp.moveaxis(charts.log_shares(logit), -1, 0)
+        log_right, log_wrong = xp.moveaxis(charts.log_shares(logit), -1, 0)
         share = xp.zeros((n_rows, 1))
         if n_outcomes > 2:
             error_prior = charts.LogitDirichlet(kappa * q, errors)
             share = charts.log_shares(xp.asarray(numpyro.sample("error_logit", error_prior)))
-    log_theta = xp.zeros(told.shape).at[row[:, None], place].set(wrong[:, None] + share).at[row, own].set(right)
+    log_theta = xp.zeros(told.shape).at[row[:, None], place].set(log_wrong[:, None] + share).at[row, own].set(log_right)
     numpyro.deterministic("theta", xp.exp(log_theta))
     with numpyro.plate("item", len(predictions)):
         numpyro.sample("label", dist.CategoricalLogits(log_theta[predictions]), obs=labels)
@@ -209,8 +209,8 @@ class HierarchicalConfusion(Points):
         shares = None if mean_scores is None else row_shares(mean_scores)
         n = len(shares) if shares is not None else n_classes
         if not isinstance(n, int) or n < 2 or (shares is not None and shares.shape != (n, n)):
-            found = show(n_classes) if shares is None else f"mean scores of shape {shares.shape}"
-            raise PriorError(f"A confusion matrix has a row and a column for each of 2 classes or more; found {found}.")
+            given = show(n_classes) if shares is None else f"mean scores of shape {shares.shape}"
+            raise PriorError(f"A confusion matrix has a row and a column for each of 2 classes or more; found {given}.")
         diagonal = np.eye(n, dtype=bool)
         even = ~diagonal / (n - 1)
         known = np.ones(n, bool) if mean_scores is None else np.asarray(mean_scores).sum(1) > 0
@@ -220,17 +220,17 @@ class HierarchicalConfusion(Points):
             return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), even, even, new)
         told = np.where(diagonal, 0.0, shares)
         told /= told.sum(1, keepdims=True)
-        right = np.diagonal(shares).copy()
+        accuracy = np.diagonal(shares).copy()
         if known.any():  # of the others nothing is known: not even that their scores are low
-            right[~known] = right[known].mean()
-        return _with_points(HierarchicalAccuracy.from_prior(mean_score=right), np.arange(n), told, even, new)
+            accuracy[~known] = accuracy[known].mean()
+        return _with_points(HierarchicalAccuracy.from_prior(mean_score=accuracy), np.arange(n), told, even, new)
 
     @any_engine
     def update_counts(self, counts: IntMatrix) -> HierarchicalConfusion:
         """Add counts (..., K, O) of outcomes, and place the points anew."""
         counts = xp.asarray(counts).astype(xp.float64)
-        right, _ = split_counts(counts, self.own)
-        agreement = self.agreement.update(right, counts.sum(-1))
+        agreements, _ = split_counts(counts, self.own)
+        agreement = self.agreement.update(agreements, counts.sum(-1))
         return _with_points(agreement, self.own, self.told, self.even, self.new, self.counts + counts)
 
     @any_engine
@@ -429,12 +429,12 @@ def _check_predicted(predicted: ArrayLike, n: int) -> np.ndarray:
 def _shares_of_new(predicted: np.ndarray) -> Float[np.ndarray, "C C"] | None:
     """Spread errors evenly over the classes that are never predicted; None where that says nothing of its own."""
     n = len(predicted)
-    other = ~predicted & ~np.eye(n, dtype=bool)
-    n_other = other.sum(1)
-    if not predicted.any() or not 0 < n_other[predicted][0] < n - 1:
+    unpredicted = ~predicted & ~np.eye(n, dtype=bool)
+    n_unpredicted = unpredicted.sum(1)
+    if not predicted.any() or not 0 < n_unpredicted[predicted][0] < n - 1:
         return None
     even = ~np.eye(n, dtype=bool) / (n - 1)
-    return np.where(n_other[:, None] > 0, other / np.maximum(n_other, 1)[:, None], even)
+    return np.where(n_unpredicted[:, None] > 0, unpredicted / np.maximum(n_unpredicted, 1)[:, None], even)
 
 
 def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch K O"]:

@@ -73,8 +73,8 @@ class NestedDirichlet(Compiled):
     def update_counts(self, counts: IntMatrix) -> NestedDirichlet:
         """Add counts (..., K, O) of outcomes."""
         counts = xp.asarray(counts).astype(xp.float64)
-        right, errors = split_counts(counts, self.own)
-        return replace(self, a=self.a + right, b=self.b + errors.sum(-1), alpha=self.alpha + errors)
+        agreements, errors = split_counts(counts, self.own)
+        return replace(self, a=self.a + agreements, b=self.b + errors.sum(-1), alpha=self.alpha + errors)
 
     @any_engine
     def update_at_mean(self, n: Int[Array, "*batch K"]) -> NestedDirichlet:
@@ -96,9 +96,9 @@ class NestedDirichlet(Compiled):
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Float[np.ndarray, "*shape K O"]:
         """Draw a value of every row, (*shape, ..., K, O), on the host."""
         a, b = np.asarray(self.a), np.asarray(self.b)
-        right = rng.beta(a, b, (*shape, *a.shape))[..., None]
+        agreement = rng.beta(a, b, (*shape, *a.shape))[..., None]
         share = dirichlet_draw(rng, np.asarray(self.alpha), shape)
-        return np.where(np.arange(share.shape[-1]) == np.asarray(self.own)[:, None], right, (1 - right) * share)
+        return np.where(np.arange(share.shape[-1]) == np.asarray(self.own)[:, None], agreement, (1 - agreement) * share)
 
     @engine.jit
     def _moments(self):
@@ -178,15 +178,15 @@ def merged_own(level: Int[np.ndarray, "K C"], own: Own, possible: Bool[np.ndarra
         If one has.
     """
     level, place = np.asarray(level), np.asarray(own).astype(np.int64)
-    found = np.take_along_axis(level, place[:, None], axis=1)
-    shared = np.argwhere((level == found) & possible & (np.arange(level.shape[1]) != place[:, None]))
+    own_level = np.take_along_axis(level, place[:, None], axis=1)
+    shared = np.argwhere((level == own_level) & possible & (np.arange(level.shape[1]) != place[:, None]))
     if shared.size:
         k, j = shared[0].tolist()
         raise PriorError(
             f"Outcome {j} of predicted class {k} is an error and has the level {level[k, j]} of the agreement, outcome "
             f"{place[k]}; errors may be counted together, but the agreement is an outcome of its own."
         )
-    return found[:, 0]
+    return own_level[:, 0]
 
 
 def n_quantile_draws(shape: tuple[int, ...]) -> int:
@@ -198,5 +198,5 @@ def row_quantiles(
     level: Float[Array, "*levels"], n_rows: int, draw: Callable[[Int[Array, " S"]], Float[Array, "S O"]]
 ) -> Float[Array, "*levels R O"]:
     """Quantiles of every row's draws, row after row so that memory holds those of one."""
-    found = engine.mapped(lambda row: xp.quantile(draw(row), level, axis=0), xp.arange(n_rows))
-    return xp.moveaxis(found, 0, -2)
+    quantiles = engine.mapped(lambda row: xp.quantile(draw(row), level, axis=0), xp.arange(n_rows))
+    return xp.moveaxis(quantiles, 0, -2)

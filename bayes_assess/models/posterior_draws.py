@@ -129,12 +129,12 @@ def _in_order_of(values: Any, names: Sequence[np.ndarray]) -> Any:
     for dim in values.dims:
         if dim in _OF_DRAWS or dim not in values.coords:
             continue
-        found = np.asarray(values.coords[dim].values)
-        if found.dtype.kind in "iu" and (found == np.arange(len(found))).all():  # positions, which ArviZ gives to all
-            continue
-        places = {name: place for place, name in enumerate(found.astype(str).tolist())}
-        for wanted in (np.asarray(one).astype(str).tolist() for one in names):
-            if len(found) == len(wanted) == len(places) and set(wanted) == set(places):  # each of them once
+        coordinates = np.asarray(values.coords[dim].values)
+        if coordinates.dtype.kind in "iu" and (coordinates == np.arange(len(coordinates))).all():
+            continue  # positions, which ArviZ gives to all
+        places = {name: place for place, name in enumerate(coordinates.astype(str).tolist())}
+        for wanted in (np.asarray(order).astype(str).tolist() for order in names):
+            if len(coordinates) == len(wanted) == len(places) and set(wanted) == set(places):  # each of them once
                 values = values.isel({dim: [places[name] for name in wanted]})
                 break
     return values

@@ -277,10 +277,10 @@ class RatingLabels(DrawnLabels):
         kappa = xp.asarray(_STRENGTHS, xp.float32)
         seen = (kappa * line[..., None] + count[label]) / (kappa + count.sum())  # (A, B, strengths)
         gained = xp.where(matters, xp.log(seen).reshape(len(_LEVELS), -1), 0.0)
-        one = xp.asarray(matters, xp.float32)
+        increment = xp.asarray(matters, xp.float32)
         return replace(
             self,
-            counts=engine.at(xp.asarray(self.counts))[cell, label].add(one),
+            counts=engine.at(xp.asarray(self.counts))[cell, label].add(increment),
             log_weight=engine.at(xp.asarray(self.log_weight))[xp.asarray(self.group)[cell]].add(gained),
         )
 

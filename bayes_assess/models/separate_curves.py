@@ -127,12 +127,12 @@ class SeparateCurves(SampledOnHost):
 
     def _joined(self, of: Callable[[HierarchicalCalibration, int], Array]) -> np.ndarray:
         """Put together values of groups with a belief of their own, and those of all for the others."""
-        found = {g: np.asarray(of(belief, i)) for i, (g, belief) in enumerate(self.own.items(), 1)}
+        own = {g: np.asarray(of(belief, i)) for i, (g, belief) in enumerate(self.own.items(), 1)}
         n_groups = np.shape(self.prior.logit_score)[0]
-        if len(found) == n_groups:
-            return np.concatenate([found[g] for g in range(n_groups)], axis=-1)
+        if len(own) == n_groups:
+            return np.concatenate([own[g] for g in range(n_groups)], axis=-1)
         values = np.array(of(self.together, 0))
-        for g, value in found.items():
+        for g, value in own.items():
             values[..., self._cells(g)] = value
         return values
 

@@ -150,8 +150,8 @@ class TruePositiveRate:
         counts, rng = np.asarray(counts), host_generator(key_rest)
         rest = np.asarray(sizes) - counts.sum(-1)
         positive = rng.binomial(rest, share)
-        found = rng.binomial(positive, theta)
-        return theta, share, counts + np.stack([positive - found, found, rest - positive], axis=-1)
+        hits = rng.binomial(positive, theta)
+        return theta, share, counts + np.stack([positive - hits, hits, rest - positive], axis=-1)
 
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=[])

@@ -241,8 +241,8 @@ class ValuedLabels(DrawnLabels):
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
     ) -> ValuedLabels:
         """Learn one label of a cell, if that matters."""
-        one = xp.asarray(matters, xp.float32)
-        return replace(self, counts=engine.at(xp.asarray(self.counts))[cell, label].add(one))
+        increment = xp.asarray(matters, xp.float32)
+        return replace(self, counts=engine.at(xp.asarray(self.counts))[cell, label].add(increment))
 
     @property
     def learned(self) -> dict[str, Float[Array, "..."]]:
@@ -277,7 +277,7 @@ class ValuedLabels(DrawnLabels):
         parts = (self.x, self.rarity, self.values, self.apart)
         x, rarity, values, apart = (np.asarray(part, np.float64) for part in parts)
         counts = np.asarray(self.counts, np.int64)
-        found = Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng, n_chains(n)).run(n)
-        near = within(values, found.mean, np.sqrt(found.variance), np)
-        apart = found.apart[..., None]
-        return (1 - apart) * near + apart * spread_out(found.part, values, np)
+        draws = Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng, n_chains(n)).run(n)
+        near = within(values, draws.mean, np.sqrt(draws.variance), np)
+        apart = draws.apart[..., None]
+        return (1 - apart) * near + apart * spread_out(draws.part, values, np)

@@ -56,19 +56,19 @@ def log_terms(
     if engine.is_eager():
         return _eager_likelihood(share, scatter, k, n, parts)  # type: ignore[arg-type] - arrays are NumPy's
     k, n = k[:, None], n[:, None]
-    other, one, strength = 1 - share, xp.ones_like(share), 1 / scatter
+    complement, one, strength = 1 - share, xp.ones_like(share), 1 / scatter
     # One logarithm of all first factors: their product is no less than 1e-36, and no more than 1e4.
-    ratio = _first_factors(share, scatter, k) * _first_factors(other, scatter, n - k)
+    ratio = _first_factors(share, scatter, k) * _first_factors(complement, scatter, n - k)
     seen = engine.log_of_normal(ratio / _first_factors(one, scatter, n))
 
     def more(start, number):
         rest = xp.maximum(number - N_FACTORS, 0.0)
         # Most blocks of cells have no further factors of one kind or other, and those of others are left out.
-        found = lambda: _from_fifth(start, scatter, strength, rest)  # noqa: E731
-        return engine.cond(rest.any(), found, lambda: xp.zeros_like(seen))
+        further = lambda: _from_fifth(start, scatter, strength, rest)  # noqa: E731
+        return engine.cond(rest.any(), further, lambda: xp.zeros_like(seen))
 
-    found = seen + more(share, k) + more(other, n - k) - more(one, n)
-    return found if parts is None else xp.matmul(parts.T, found, precision="highest")
+    terms = seen + more(share, k) + more(complement, n - k) - more(one, n)
+    return terms if parts is None else xp.matmul(parts.T, terms, precision="highest")
 
 
 def _first_factors(
@@ -106,12 +106,12 @@ def _eager_likelihood(
         return terms.sum(0, keepdims=True) if parts is None else parts[cells].T @ terms
 
     share, scatter = np.ascontiguousarray(share.T), np.ascontiguousarray(scatter.T)  # some cells are some rows
-    other, one = 1 - share, np.ones_like(share)
-    seen = summed(np.log(_few(other, scatter, n - k) / _few(one, scatter, n)))
+    complement, one = 1 - share, np.ones_like(share)
+    seen = summed(np.log(_few(complement, scatter, n - k) / _few(one, scatter, n)))
     with_events = np.flatnonzero(k > 0)
     if len(with_events):
         seen += summed(np.log(_few(share[with_events], scatter[with_events], k[with_events])), with_events)
-    for start, number, sign in ((share, k, 1), (other, n - k, 1), (one, n, -1)):
+    for start, number, sign in ((share, k, 1), (complement, n - k, 1), (one, n, -1)):
         many = np.flatnonzero(number > N_FACTORS)
         if len(many):
             step = scatter[many]

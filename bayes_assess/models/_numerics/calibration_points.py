@@ -113,8 +113,8 @@ def _points(x, r, n, uniform):
         mean = (weight * standard).sum(1)
         off = standard - mean[:, None]
         covariance = xp.swapaxes(weight * off, -1, -2) @ off + _LEAST_VARIANCE * xp.eye(2)
-        found = beta, place[..., 0], spread, log_weight, shift, log_node - total[..., None]
-        return (mean, xp.linalg.cholesky(covariance)), found
+        points = beta, place[..., 0], spread, log_weight, shift, log_node - total[..., None]
+        return (mean, xp.linalg.cholesky(covariance)), points
 
     start = xp.zeros((count, 2)), xp.broadcast_to(_INFLATION * xp.eye(2), (count, 2, 2))
     _, rounds = engine.scan(propose, start, xp.arange(_ROUNDS))
@@ -216,16 +216,16 @@ def _drawn(mode, precision, choice, standard, mean, root):
     share = engine.softmax(evidence)
     chosen = xp.minimum((xp.cumsum(share, axis=-1) < choice[..., None]).sum(-1), share.shape[-1] - 1)[..., None]
     p, q, s = (precisions[..., i] for i in range(3))
-    left = xp.sqrt(s - q * q / p)
-    at_p, at_q, at_left = (xp.take_along_axis(part, chosen, -1)[..., 0] for part in (p, q / p, left))
-    second = standard[..., 1] / at_left
+    conditional = xp.sqrt(s - q * q / p)
+    at_p, at_q, at_conditional = (xp.take_along_axis(part, chosen, -1)[..., 0] for part in (p, q / p, conditional))
+    second = standard[..., 1] / at_conditional
     away = xp.stack([standard[..., 0] / xp.sqrt(at_p) - at_q * second, second], axis=-1)
     beta = xp.take_along_axis(means, chosen[..., None], -2)[..., 0, :] + away
     first, second = (beta[..., None, i] - means[..., i] for i in range(2))
-    back = xp.sqrt(p) * (first + q / p * second) - mean[..., :1], left * second - mean[..., 1:]
+    back = xp.sqrt(p) * (first + q / p * second) - mean[..., :1], conditional * second - mean[..., 1:]
     scale, tilt, rest = (root[..., i, j][..., None] for i, j in ((0, 0), (1, 0), (1, 1)))
     lower = back[0] / scale, (back[1] - tilt / scale * back[0]) / rest
-    log_densities = -0.5 * (lower[0] ** 2 + lower[1] ** 2) + 0.5 * xp.log(p) + xp.log(left)
+    log_densities = -0.5 * (lower[0] ** 2 + lower[1] ** 2) + 0.5 * xp.log(p) + xp.log(conditional)
     log_density = engine.logsumexp(log_densities + xp.log(share), axis=-1) - math.log(2 * math.pi)
     return beta, log_density - xp.log(root[..., 0, 0] * root[..., 1, 1])
 

@@ -122,9 +122,9 @@ def log_shares(logits: Float[Array, "*shape P"]) -> Float[Array, "*shape O"]:
     >>> jnp.exp(log_shares(jnp.zeros(2))).tolist()
     [0.5, 0.25, 0.25]
     """
-    left = jnp.cumsum(log_sigmoid(-logits), axis=-1)
-    before = jnp.concatenate([jnp.zeros_like(left[..., :1]), left[..., :-1]], axis=-1)
-    return jnp.concatenate([log_sigmoid(logits) + before, left[..., -1:]], axis=-1)
+    log_rest = jnp.cumsum(log_sigmoid(-logits), axis=-1)
+    before = jnp.concatenate([jnp.zeros_like(log_rest[..., :1]), log_rest[..., :-1]], axis=-1)
+    return jnp.concatenate([log_sigmoid(logits) + before, log_rest[..., -1:]], axis=-1)
 
 
 def _stick(alpha: Array) -> tuple[Array, Array]:

@@ -120,8 +120,8 @@ def _points(
     if errors.ndim == 1:
         return _placed(tables, errors, total)
     flat = (x.reshape(-1, x.shape[-1]) for x in (errors, total))
-    found = engine.mapped(lambda one: _placed(tables, *one), tuple(flat))
-    return engine.tree_map(lambda x: x.reshape(*errors.shape[:-1], x.shape[-1]), found)
+    points = engine.mapped(lambda counts: _placed(tables, *counts), tuple(flat))
+    return engine.tree_map(lambda x: x.reshape(*errors.shape[:-1], x.shape[-1]), points)
 
 
 def _placed(tables, errors, total):

@@ -185,12 +185,12 @@ def moved(
         place, white, known = carry
         (rho, width), noise, white_noise, threshold = inputs
         (proposed, proposed_white), gain = _proposed(place, white, centre, white_noise, noise, rho, width)
-        found = log_likelihood(proposed.reshape(n, dimension)).reshape(shape)
-        accepted = threshold < found - known + gain
-        kept, kept_white = (
+        log_probability = log_likelihood(proposed.reshape(n, dimension)).reshape(shape)
+        accepted = threshold < log_probability - known + gain
+        next_place, next_white = (
             xp.where(accepted[..., None], new, old) for new, old in ((proposed, place), (proposed_white, white))
         )
-        return (kept, kept_white, xp.where(accepted, found, known)), None
+        return (next_place, next_white, xp.where(accepted, log_probability, known)), None
 
     start = place, (place - centre) @ whiten, known
     steps = np.resize(_STEPS, (N_MOVES, 2))
@@ -279,8 +279,8 @@ def moved_by_groups(
             strict=True,
         )
         (shared, own), (next_shared, next_own) = ([place for place, _ in blocks] for blocks in (held, proposed))
-        found = likelihood(xp.where(of_all, next_shared, shared), xp.where(of_all, own, next_own))
-        gained = found - known
+        log_probability = likelihood(xp.where(of_all, next_shared, shared), xp.where(of_all, own, next_own))
+        gained = log_probability - known
         of_groups = gained[:-1] + gains[1]
         taken_by_all = of_all & (threshold[:1] < gained.sum(0) + gains[0])
         together = xp.broadcast_to(threshold[:1] < of_groups.sum(0), of_groups.shape)
@@ -290,7 +290,7 @@ def moved_by_groups(
             for taken, news, olds in zip((taken_by_all, taken_by_group), proposed, held, strict=True)
         )
         taken = taken_by_all | xp.concatenate([taken_by_group, taken_by_group[:1]])
-        return (held, xp.where(taken, found, known)), None
+        return (held, xp.where(taken, log_probability, known)), None
 
     start = tuple((block, (block - g[0]) @ g[2]) for block, g in zip(blocks, gaussians, strict=True))
     nothing = xp.full((n_groups + 1, *shape), -xp.inf, xp.float32)
@@ -335,7 +335,7 @@ def _gaussians_of_others(
 
 def _towards_prior(covariance: Float[Array, "H D D"], eye: Float[Array, "D D"]) -> Float[Array, "H D D"]:
     """Take back what chance makes of covariances of few particles, see `moved`."""
-    left, square = eye - covariance, covariance @ covariance
-    both = left @ left + _DOUBT * square
-    found = xp.linalg.solve(both - _DOUBT * left @ square, covariance @ both)
-    return (found + found.mT) / 2
+    complement, square = eye - covariance, covariance @ covariance
+    both = complement @ complement + _DOUBT * square
+    estimate = xp.linalg.solve(both - _DOUBT * complement @ square, covariance @ both)
+    return (estimate + estimate.mT) / 2

@@ -81,8 +81,8 @@ def _of_many(
     """Place the points of many campaigns, a few at a time."""
     batch = counts[0].shape[:-1]
     flat = tuple(x.reshape(-1, x.shape[-1]) for x in counts)
-    found = engine.mapped(lambda one: place(*one), flat, at_once=_AT_ONCE)
-    return engine.tree_map(lambda x: x.reshape(*batch, *x.shape[1:]), found)
+    points = engine.mapped(lambda campaign: place(*campaign), flat, at_once=_AT_ONCE)
+    return engine.tree_map(lambda x: x.reshape(*batch, *x.shape[1:]), points)
 
 
 def _points(covariates, location, scale, normal, agreements, labels):

@@ -61,14 +61,14 @@ def sobol_points(dimension: int, n: int, seed: int) -> Float[np.ndarray, "N D"]:
 def _directions(dimension: int, n_bits: int) -> np.ndarray:
     """Direction numbers of one dimension, (m,)."""
     if dimension == 0:
-        found = [1] * n_bits
+        numbers = [1] * n_bits
     else:
         inner, first = _DIRECTIONS[dimension - 1]
-        degree, found = len(first), list(first)
-        while len(found) < n_bits:
-            new = found[-degree] ^ (found[-degree] << degree)
+        degree, numbers = len(first), list(first)
+        while len(numbers) < n_bits:
+            new = numbers[-degree] ^ (numbers[-degree] << degree)
             for i in range(1, degree):
                 if inner >> (degree - 1 - i) & 1:
-                    new ^= found[-i] << i
-            found.append(new)
-    return np.array([m << (_BITS - 1 - k) for k, m in enumerate(found[:n_bits])], np.uint32)
+                    new ^= numbers[-i] << i
+            numbers.append(new)
+    return np.array([m << (_BITS - 1 - k) for k, m in enumerate(numbers[:n_bits])], np.uint32)

@@ -130,14 +130,14 @@ class ExplicitTree(Tree):
     @cached_property
     def _place(self) -> list[Int[np.ndarray, " n"]]:
         """Place of every node among its siblings, level by level."""
-        found = []
+        places = []
         for parents in self._parents:
             order = np.argsort(parents, kind="stable")
             first = np.searchsorted(parents[order], parents[order])
             place = np.zeros(len(parents), np.int64)
             place[order] = np.arange(len(parents)) - first
-            found.append(place)
-        return found
+            places.append(place)
+        return places
 
     def _families(self, level: int) -> list[Int[np.ndarray, "families children"]]:
         """Nodes of the families of a level, an array per size, the largest first."""
@@ -197,11 +197,11 @@ def nested(children: object, level: int = 0) -> Family:
         )
     if level >= _DEEPEST:
         raise PartitionError(f"A tree has {_DEEPEST} levels at most; this one is nested deeper.")
-    found = []
+    family = []
     for child in children:
         whole = isinstance(child, int | np.integer) and not isinstance(child, bool)
-        found.append(int(child) if whole else nested(child, level + 1))
-    return tuple(found)
+        family.append(int(child) if whole else nested(child, level + 1))
+    return tuple(family)
 
 
 def _children(node: int | Family) -> Family:

@@ -183,8 +183,8 @@ def fit_latent(
     --------
     >>> from bayes_assess.models.dirichlet_tree import DirichletTree, Tree
     >>> prior = DirichletTree.from_prior(n_classes=2, tree=Tree(4))
-    >>> found = fit_latent(prior, labelled=[[9, 0], [6, 1], [1, 4], [0, 5]], unlabelled=[900, 600, 60, 40])
-    >>> found.pi[:, 1].round(2).tolist(), int(found.n_iterations) <= 10
+    >>> fit = fit_latent(prior, labelled=[[9, 0], [6, 1], [1, 4], [0, 5]], unlabelled=[900, 600, 60, 40])
+    >>> fit.pi[:, 1].round(2).tolist(), int(fit.n_iterations) <= 10
     ([0.06, 0.11, 0.82, 0.83], True)
     """
     ready = _ready(prior, point)

@@ -227,8 +227,8 @@ class Tree:
 
 
 def _pad(values: Nodes, size: int) -> Nodes:
-    left = size - values.shape[-1]
-    return xp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, left)]) if left else values
+    missing = size - values.shape[-1]
+    return xp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)]) if missing else values
 
 
 @lru_cache(maxsize=64)

@@ -54,15 +54,15 @@ def findings(
     rhats, bulks, tails = {}, {}, {}
     for site, values in posterior.items():
         rhats[site], bulks[site], tails[site] = diagnose(values)
-    found = []
+    problems = []
     rhat, place = _greatest(rhats, dims, coords)
     if round(rhat, 3) > MAX_RHAT:  # as it is shown
-        found.append(f"R-hat is {round(rhat, 3):.4g} at {place} (at most {MAX_RHAT} is wanted)")
+        problems.append(f"R-hat is {round(rhat, 3):.4g} at {place} (at most {MAX_RHAT} is wanted)")
     for name, sizes in (("bulk", bulks), ("tail", tails)):
         negative, place = _greatest({site: -size for site, size in sizes.items()}, dims, coords)
         if -negative < floor:
-            found.append(f"{name} effective sample size is {-negative:.0f} at {place} (at least {floor} is wanted)")
-    return found
+            problems.append(f"{name} effective sample size is {-negative:.0f} at {place} (at least {floor} is wanted)")
+    return problems
 
 
 def diagnose(values: Values) -> tuple[Measure, Measure, Measure]:

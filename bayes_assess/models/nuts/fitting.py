@@ -289,20 +289,20 @@ def _trouble(run: _Run, settings: _Settings) -> str:
     """Say what speaks against the draws and what may help; empty if nothing does."""
     statistics = run.groups["sample_stats"]
     total = statistics["diverging"].size
-    found, advice = [], []
+    problems, advice = [], []
     diverged = int(statistics["diverging"].sum())
     if diverged:
-        found.append(f"{diverged} of {total} draws diverged")
+        problems.append(f"{diverged} of {total} draws diverged")
         advice.append(f"a higher target_accept (now {settings.target_accept})")
     slow = findings(run.groups["posterior"], run.dims, run.coords)
     if slow:
-        found.extend(slow)
+        problems.extend(slow)
         advice.append(f"more draws (draws={4 * settings.draws}, warmup={2 * max(settings.warmup, 250)})")
     deep = int((statistics["n_steps"] >= 2**settings.max_tree_depth - 1).sum())
     if deep:
-        found.append(f"{deep} of {total} draws hit the maximum tree depth")
+        problems.append(f"{deep} of {total} draws hit the maximum tree depth")
         advice.append(f"a greater max_tree_depth (now {settings.max_tree_depth})")
-    if not found:
+    if not problems:
         return ""
     advice.append("another parametrisation (group effects as mean + scale * standard normal) or stronger priors")
-    return f"The draws should not be trusted yet: {'; '.join(found)}. What may help: {'; '.join(advice)}."
+    return f"The draws should not be trusted yet: {'; '.join(problems)}. What may help: {'; '.join(advice)}."

@@ -152,13 +152,13 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
 
     def observe() -> dict[str, Observation]:
         observations = {}
-        for name, found in run.get_trace().items():
-            sites[name] = _site(found)
+        for name, message in run.get_trace().items():
+            sites[name] = _site(message)
             if sites[name].is_observed:
-                _check_numbers(name, found["value"])
+                _check_numbers(name, message["value"])
                 # Continuous supports may depend on latent sites; discrete ones are fixed in programs that NUTS samples.
-                possible = found["fn"].support(found["value"]) if sites[name].is_discrete else np.array(True)
-                observations[name] = Observation(found["value"], possible)
+                possible = message["fn"].support(message["value"]) if sites[name].is_discrete else np.array(True)
+                observations[name] = Observation(message["value"], possible)
         return observations
 
     try:
@@ -171,7 +171,8 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
             "by `sample`; fit the program to one label or more."
         ) from None
     except jax.errors.JAXTypeError as error:
-        check_discrete({name: _site(found) for name, found in run.trace.items()})  # may be what the value is needed of
+        # A discrete site may be what the value is needed of.
+        check_discrete({name: _site(message) for name, message in run.trace.items()})
         raise InferenceError(
             "The program needs the value of a site where it is compiled, as `if theta > 0:` or `np.log(theta)` would; "
             "functions of JAX, such as `jnp.where` and `jnp.log`, do not."
@@ -197,10 +198,10 @@ def what_is_not_finite(model: Callable[[], object], key: Key[jax.Array, ""]) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPyro's, of values that a site cannot give
         try:
-            found = initialised(model, key).get_trace()
+            trace = initialised(model, key).get_trace()
         except ValueError as error:  # NumPyro's, of parameters that a distribution cannot have
             return str(error).rstrip(".")
-        for name, site in found.items():
+        for name, site in trace.items():
             if site["type"] == "sample":
                 density = np.asarray(site["fn"].log_prob(site["value"]))
                 lost = density[~np.isfinite(density)]
