@@ -271,8 +271,8 @@ def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
     def derivative(risk: Risk) -> Float[Array, "k D"]:
         labels, predicted = xp.split(risk[1:], 2)
         by_chance = costs() @ predicted, costs() @ labels  # costs are symmetric
-        one, slope = slopes_of_ratio(risk[0], (labels * by_chance[0]).sum())
-        return -xp.concatenate([one[None], *(slope * each for each in by_chance)])[None]
+        inverse, slope = slopes_of_ratio(risk[0], (labels * by_chance[0]).sum())
+        return -xp.concatenate([inverse[None], *(slope * each for each in by_chance)])[None]
 
     fields = {"elementwise": True, "derivative": derivative}
     return in_two(pair, loss=loss, name=name, range=_CORRELATION, **fields)
@@ -290,8 +290,8 @@ def _kappa_of_two(risk: Risk) -> Value:
 
 def _derivative_of_kappa_of_two(risk: Risk) -> Float[Array, "k D"]:
     wrong, labels, predicted = risk
-    one, slope = slopes_of_ratio(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
-    return -xp.stack([one, slope * (1 - 2 * predicted), slope * (1 - 2 * labels)])[None]
+    inverse, slope = slopes_of_ratio(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
+    return -xp.stack([inverse, slope * (1 - 2 * predicted), slope * (1 - 2 * labels)])[None]
 
 
 @made_once

@@ -93,8 +93,8 @@ def difference_table(table: LossTable, first: int, second: int) -> LossTable:
     (('accuracy (system prediction) less accuracy (system b)',), ((-1.0, 1.0),))
     """
     part, *more = table.parts
-    one = part.n_outputs == 1
-    if more or not one or part.averaged > 1:
+    is_single = part.n_outputs == 1
+    if more or not is_single or part.averaged > 1:
         raise QuestionError("A comparison is of one measure with one value, such as 'f1'.")
     places = part.places[[first, second]].ravel()
     losses = table.losses.columns(places)

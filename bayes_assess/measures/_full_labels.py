@@ -65,15 +65,15 @@ def value_of(
     0.5
     """
     specs: tuple[Any, ...] = combine(measure)
-    real = [one for one in specs if one.real]
+    real = [spec for spec in specs if spec.real]
     if real:
-        result = np.concatenate([_real_value(one, labels, predictions) for one in real])
+        values = np.concatenate([_real_value(spec, labels, predictions) for spec in real])
     else:
         names = _classes(labels, predictions, scores) if classes is None else classes
         pool = Pool(scores=scores, predictions=predictions, classes=names)
-        result = pool_value(specs, pool, labels, positive=positive)
-    one = len(result) == 1 and not (specs[0].is_curve or isinstance(measure, list | tuple))
-    return float(result[0]) if one else result
+        values = pool_value(specs, pool, labels, positive=positive)
+    is_single = len(values) == 1 and not (specs[0].is_curve or isinstance(measure, list | tuple))
+    return float(values[0]) if is_single else values
 
 
 def pool_value(
@@ -123,7 +123,7 @@ def item_losses(measure: Measures, labels: ArrayLike, predictions: ArrayLike) ->
     >>> item_losses("mean_squared_error", labels=[1.0, 2.0], predictions=[1.5, 2.0]).tolist()
     [[0.25], [0.0]]
     """
-    specs: list[Any] = [one for one in combine(measure) if one.real]
+    specs: list[Any] = [spec for spec in combine(measure) if spec.real]
     if len(specs) != 1:
         raise QuestionError("Losses of single items are those of one measure of real numbers; classes have table_for.")
     return np.asarray(_map(specs[0], _numbers("labels", labels), _numbers("predictions", predictions)))

@@ -217,13 +217,13 @@ class ItemRatio:
     def _moment(self, predicted: Matrix, probabilities: Matrix, power: int) -> Vector:
         sizes, moment = predicted.sum(1).astype(np.int64), np.zeros(len(predicted))
         first = np.argsort(-predicted, axis=1, kind="stable")[:, : sizes.max(initial=0)]  # predicted classes are few
-        right = count_distribution(np.take_along_axis(predicted * probabilities, first, axis=1))
+        hits = count_distribution(np.take_along_axis(predicted * probabilities, first, axis=1))
         missed = count_distribution((1 - predicted) * probabilities)
-        a, b = np.arange(right.shape[1])[:, None], np.arange(missed.shape[1])
+        a, b = np.arange(hits.shape[1])[:, None], np.arange(missed.shape[1])
         for m in np.unique(sizes).tolist():
             rows = sizes == m
             phi = self._ratio(a, np.full((1, 1), m), a + b) ** power
-            moment[rows] = ((right[rows] @ phi) * missed[rows]).sum(1)
+            moment[rows] = ((hits[rows] @ phi) * missed[rows]).sum(1)
         return moment
 
 

@@ -138,9 +138,9 @@ class SparseLosses:
         self, places: Int[np.ndarray, " d"], rows: Int[np.ndarray, " a"] | slice = EVERY
     ) -> DenseLosses | SparseLosses:
         """Take the losses at these places alone, of these attributes."""
-        kept = np.full(self.size, -1)
-        kept[places] = np.arange(len(places))
-        index = kept[np.asarray(self.index)[rows]]
+        position = np.full(self.size, -1)
+        position[places] = np.arange(len(places))
+        index = position[np.asarray(self.index)[rows]]
         return losses_of(np.maximum(index, 0), np.where(index >= 0, np.asarray(self.values)[rows], 0.0), len(places))
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
@@ -183,7 +183,7 @@ def losses_of(
 ) -> DenseLosses | SparseLosses:
     """Choose the dense form where it holds no more than `largest` numbers."""
     n_attributes, n_classes, _ = index.shape
-    found = SparseLosses(index.astype(np.int32), values, size)
+    entries = SparseLosses(index.astype(np.int32), values, size)
     if n_attributes * n_classes * size > largest:
-        return found
-    return DenseLosses(found.dense())
+        return entries
+    return DenseLosses(entries.dense())

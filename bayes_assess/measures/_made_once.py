@@ -61,7 +61,7 @@ def made_once(make: Callable[P, Measure]) -> Callable[P, Measure]:
     def new(*arguments: P.args, **options: P.kwargs) -> Measure:
         made = make(*arguments, **options)
         call: Call = (once, arguments, options)
-        for name in (one.name for one in fields(made)):
+        for name in (field.name for field in fields(made)):
             function = getattr(made, name)
             # Pickle finds others by their names: not what is local to a function, or a lambda.
             nameless = isinstance(function, partial) or "<" in getattr(function, "__qualname__", "")

@@ -205,9 +205,9 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
     QuestionError
         If the loss does not return a vector, or g neither a scalar nor a vector of floats.
     """
-    one = np.ones((), np.float64 if measure.binary or measure.real else np.int64)
+    scalar = np.ones((), np.float64 if measure.binary or measure.real else np.int64)
     score = np.full((n_classes,) if measure.score_rows else (), 0.5)
-    arguments = (one, one) if measure.score_kind is None else (one, one, score)
+    arguments = (scalar, scalar) if measure.score_kind is None else (scalar, scalar, score)
     loss = _shape("loss", measure, measure.loss, *arguments)
     if len(loss.shape) != 1 or not loss.shape[0]:
         raise QuestionError(

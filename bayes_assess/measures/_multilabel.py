@@ -68,7 +68,7 @@ class MultiLabelMeasure:
 
     @cached_property
     def _families(self) -> tuple[LossFamily, ...]:
-        return tuple(dict.fromkeys(one.family for one in self._measures))
+        return tuple(dict.fromkeys(output.family for output in self._measures))
 
     def n_losses(self, n_classes: int) -> int:
         """Return D, the number of losses of an item.
@@ -133,7 +133,7 @@ class MultiLabelMeasure:
         """
         risk = np.asarray(mean_losses, np.float64)
         blocks = self._blocks(risk.shape[-1] if risk.ndim else 0)
-        return np.stack([one.value(risk[..., blocks[one.family]]) for one in self._measures], axis=-1)
+        return np.stack([output.value(risk[..., blocks[output.family]]) for output in self._measures], axis=-1)
 
     def jacobian(self, mean_losses: Float[np.ndarray, " D"]) -> Float[np.ndarray, "Q D"]:
         """Compute Dg(R), (Q, D), at mean losses R, (D,), in closed form; 0 where a denominator is 0.
@@ -147,8 +147,8 @@ class MultiLabelMeasure:
         if risk.ndim != 1:
             raise QuestionError(f"A Jacobian is taken at one vector of mean losses, (D,); found shape {risk.shape}.")
         blocks, matrix = self._blocks(len(risk)), np.zeros((len(self.outputs), len(risk)))
-        for row, one in zip(matrix, self._measures, strict=True):
-            row[blocks[one.family]] = one.gradient(risk[blocks[one.family]])
+        for row, output in zip(matrix, self._measures, strict=True):
+            row[blocks[output.family]] = output.gradient(risk[blocks[output.family]])
         return matrix
 
     def deviations(
@@ -194,8 +194,8 @@ class MultiLabelMeasure:
         squares = np.zeros(len(f))
         for rows in _chunks(*f.shape):
             pair = f[rows].astype(np.float64), p[rows].astype(np.float64)
-            for gradient, one in zip(jacobian, self._measures, strict=True):
-                squares[rows] += one.family.mean_square(*pair, gradient[blocks[one.family]])
+            for gradient, output in zip(jacobian, self._measures, strict=True):
+                squares[rows] += output.family.mean_square(*pair, gradient[blocks[output.family]])
         return np.sqrt(squares)
 
     def unseen_classes(self, mean_losses: Float[np.ndarray, " D"]) -> Bool[np.ndarray, " C"]:
@@ -252,7 +252,7 @@ class MultiLabelMeasure:
 
         Returns
         -------
-        one : (2, Q)
+        single : (2, Q)
             Rise and fall by one such item, each at least 0.
         unknown : (2, Q)
             Rise and fall by classes of which nothing is known.
@@ -260,14 +260,14 @@ class MultiLabelMeasure:
         Examples
         --------
         >>> measure, right = multilabel_measure("accuracy"), np.array([0.0])
-        >>> one, unknown = measure.unseen_changes(right, np.array([[1.0, 0.0]]), np.array([0.02]), np.zeros(0, bool))
-        >>> one.round(6).tolist(), unknown.tolist()
+        >>> single, unknown = measure.unseen_changes(right, np.array([[1.0, 0.0]]), np.array([0.02]), np.zeros(0, bool))
+        >>> single.round(6).tolist(), unknown.tolist()
         ([[0.0], [0.02]], [[0.0], [0.0]])
         """
         risk = np.asarray(mean_losses, np.float64)
         blocks, jacobian = self._blocks(len(risk)), self.jacobian(risk)
         kinds = {family: family.unseen(predicted, np.minimum(share, 1.0)) for family in self._families}
-        one, unknown = np.zeros((2, 2, len(self.outputs)))
+        single, unknown = np.zeros((2, 2, len(self.outputs)))
         for q, output in enumerate(self._measures):
             at, (losses, weight) = risk[blocks[output.family]], kinds[output.family]
             step = weight[..., None] * (losses - at)
@@ -280,9 +280,9 @@ class MultiLabelMeasure:
             change = output.value(at + step) - output.value(at)
             for row, sign in enumerate((1, -1)):
                 most = np.maximum(sign * change, 0).max(1)
-                one[row, q] = np.sqrt(np.square(most[~free]).sum())
+                single[row, q] = np.sqrt(np.square(most[~free]).sum())
                 unknown[row, q] = most[free].sum()
-        return one, unknown
+        return single, unknown
 
     def _blocks(self, size: int) -> dict[LossFamily, slice]:
         """Return the places of every family among D = `size` losses."""
@@ -352,7 +352,7 @@ def multilabel_measure(names: str | Iterable[str]) -> MultiLabelMeasure:
 
 def _known_name(name: object) -> str:
     text = str(name)
-    known = next((one for one in (text, text.removesuffix("_score")) if one in MULTILABEL_MEASURES), None)
+    known = next((key for key in (text, text.removesuffix("_score")) if key in MULTILABEL_MEASURES), None)
     if known is None:
         near = near_names(text, MULTILABEL_MEASURES, cutoff=0.3, end="_score")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {', '.join(MULTILABEL_MEASURES)}."

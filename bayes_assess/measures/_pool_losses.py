@@ -44,27 +44,27 @@ def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurveMeasure]:
     Examples
     --------
     >>> from bayes_assess.measures import combine, measure
-    >>> [one.name for one in combine("f1", [measure("recall"), "accuracy"])]
+    >>> [spec.name for spec in combine("f1", [measure("recall"), "accuracy"])]
     ['f1', 'recall', 'accuracy']
     """
-    flat: list[Any] = [one for given in measures for one in _each(given)]
+    flat: list[Any] = [spec for given in measures for spec in _each(given)]
     if not flat:
         raise QuestionError("There is no measure; pass at least one.")
-    curves = [one for one in flat if one.is_curve]
+    curves = [spec for spec in flat if spec.is_curve]
     if curves:
         if len(flat) > 1:
             raise QuestionError("A precision-recall curve is measured alone; ask for other measures separately.")
         return (curves[0],)
     plain = tuple(flat)
-    if len({one.real for one in plain}) > 1:
-        real = next(one.name for one in plain if one.real)
+    if len({spec.real for spec in plain}) > 1:
+        real = next(spec.name for spec in plain if spec.real)
         raise QuestionError(f"Measure {real!r} is of real numbers and cannot stand with measures of classes.")
-    of_order = [one.name for one in plain if one.ranking is not None]
+    of_order = [spec.name for spec in plain if spec.ranking is not None]
     if 0 < len(of_order) < len(plain):
-        other = next(one.name for one in plain if one.ranking is None)
+        unranked = next(spec.name for spec in plain if spec.ranking is None)
         raise QuestionError(
-            f"Measure {of_order[0]!r} is of the order of all scores and cannot stand with {other!r} in one list: ask "
-            "for one of them, and answer the other from the same labels, result(question=...)."
+            f"Measure {of_order[0]!r} is of the order of all scores and cannot stand with {unranked!r} in one list: "
+            "ask for one of them, and answer the other from the same labels, result(question=...)."
         )
     return plain
 
@@ -138,9 +138,9 @@ def table_for(
     if specs[0].ranking is not None:
         return _of_ranking(specs, pool, positive, columns, by, N_LEVELS)
     code = positive_code(pool, positive)
-    fixed = [one.for_classes(pool.n_classes) for one in specs]
+    fixed = [spec.for_classes(pool.n_classes) for spec in specs]
     _check_fit(fixed, pool, code, columns)
-    kinds = {one.score_kind: one.name for one in fixed if one.score_kind is not None}
+    kinds = {spec.score_kind: spec.name for spec in fixed if spec.score_kind is not None}
     scores = {kind: item_scores(pool, kind, code, name) for kind, name in kinds.items()}
     attributes = attributes_of(pool, columns or [OWN], by, scores)
     return attributes.codes, _Builder(pool, attributes, code, tuple(columns), average).table(fixed)
@@ -209,7 +209,7 @@ def _each(given: object) -> list[Measure | PRCurveMeasure]:
     if isinstance(given, Measure | PRCurveMeasure):
         return [given]
     if isinstance(given, list | tuple):
-        return [one for item in given for one in _each(item)]
+        return [spec for item in given for spec in _each(item)]
     raise QuestionError(f"A measure is a name, a Measure, or a list of these; found {show(given)}.")
 
 
@@ -228,22 +228,22 @@ def _needed(code: int | None, name: str, pool: Pool) -> int:
 
 
 def _check_fit(measures: Sequence[Measure], pool: Pool, code: int | None, systems: Sequence[str]) -> None:
-    for one in measures:
-        if one.real and pool.exact is not None:
+    for spec in measures:
+        if spec.real and pool.exact is not None:
             raise QuestionError(
-                f"Measure {one.name!r} is of labels that are real numbers: it is asked for alone or with others of "
-                f"these, Metric({one.name!r}, by=...), and of the pool's own predictions; systems are not compared by "
+                f"Measure {spec.name!r} is of labels that are real numbers: it is asked for alone or with others of "
+                f"these, Metric({spec.name!r}, by=...), and of the pool's own predictions; systems are not compared by "
                 "it, nor groups."
             )
-        if one.real:
+        if spec.real:
             raise QuestionError(
-                f"Measure {one.name!r} is of labels that are real numbers, which have no table over classes; say that "
+                f"Measure {spec.name!r} is of labels that are real numbers, which have no table over classes; say that "
                 "labels are numbers by bounds=(0, 100), or bounds=(-inf, inf), of a pool of predictions."
             )
-        if one.binary:
-            _needed(code, one.name, pool)
-        if one.score_kind is not None and any(system != OWN for system in systems):
-            raise QuestionError(f"Measure {one.name!r} needs scores, and only the pool's own predictions have them.")
+        if spec.binary:
+            _needed(code, spec.name, pool)
+        if spec.score_kind is not None and any(system != OWN for system in systems):
+            raise QuestionError(f"Measure {spec.name!r} needs scores, and only the pool's own predictions have them.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,26 +261,26 @@ class _Builder:
         blocks: dict[object, int] = {}  # where the losses of a system begin in the common risk
         columns: list[tuple[np.ndarray, np.ndarray]] = []
         parts, outputs, ranges, width = [], [], [], 0
-        for one in measures:
-            size, k = sizes(one, self.pool.n_classes)
+        for spec in measures:
+            size, k = sizes(spec, self.pool.n_classes)
             # A mean: with the group's share estimated, too, draws count among those of the group alone.
             is_ratio = n_groups > 1 and size == 1
             size += is_ratio
             starts = []
             for system, predicted in enumerate(self.attributes.predicted):
-                key = (one.loss, one.binary, one.score_rows, system)
+                key = (spec.loss, spec.binary, spec.score_rows, system)
                 if key not in blocks:
-                    index, values = self._losses(one, predicted, is_ratio)
+                    index, values = self._losses(spec, predicted, is_ratio)
                     columns.append((index + self._shift(size, width), values))
                     blocks[key], width = width, width + size * n_groups
                 starts += [blocks[key] + group * size for group in range(n_groups)]
             averaged = 1 if self.average is None else n_groups
-            g, defined = (_WithinGroup(_function(one)), _is_drawn) if is_ratio else (_function(one), one.defined)
-            derivative = _SlopeWithinGroup(one.derivative) if is_ratio and one.derivative else one.derivative
-            parts.append(Part(g, defined, size, tuple(starts), averaged, derivative, one.elementwise))
-            names = output_names(one, k, self.pool.classes)
+            g, defined = (_WithinGroup(_function(spec)), _is_drawn) if is_ratio else (_function(spec), spec.defined)
+            derivative = _SlopeWithinGroup(spec.derivative) if is_ratio and spec.derivative else spec.derivative
+            parts.append(Part(g, defined, size, tuple(starts), averaged, derivative, spec.elementwise))
+            names = output_names(spec, k, self.pool.classes)
             outputs += [name + ending for ending in self._endings() for name in names]
-            ranges += [one.range] * (k * len(starts) // averaged)
+            ranges += [spec.range] * (k * len(starts) // averaged)
         _check_distinct(outputs)
         index, values = (join(side, -1) for side in zip(*columns, strict=True))
         nonzero = (values != 0).any(-1)
@@ -337,8 +337,8 @@ class _SlopeWithinGroup:
     of: Callable[[Array], Array]
 
     def __call__(self, risk: Float[Array, "2"]) -> Float[Array, "K 2"]:
-        one, slope = slopes_of_ratio(risk[0], risk[1])
-        return self.of(risk[:1] * one) * xp.stack([one, slope])
+        inverse, slope = slopes_of_ratio(risk[0], risk[1])
+        return self.of(risk[:1] * inverse) * xp.stack([inverse, slope])
 
 
 def _is_drawn(risk: Float[Array, "2"]) -> Bool[Array, ""]:
@@ -402,7 +402,7 @@ def _all_cells(
     if positive is not None:
         labels, f = (labels == positive).astype(xp.float64), (f == positive).astype(xp.float64)
     if scores is None:
-        losses = engine.vmap(lambda one: engine.vmap(lambda y: loss(y, one))(labels))(f)
+        losses = engine.vmap(lambda prediction: engine.vmap(lambda y: loss(y, prediction))(labels))(f)
     else:
-        losses = engine.vmap(lambda one, s: engine.vmap(lambda y: loss(y, one, s))(labels))(f, scores)
+        losses = engine.vmap(lambda prediction, s: engine.vmap(lambda y: loss(y, prediction, s))(labels))(f, scores)
     return losses.astype(xp.float64)

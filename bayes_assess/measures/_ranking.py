@@ -335,10 +335,10 @@ def ranking_table(
         losses=losses,
         nonzero=np.ones((len(size), n_classes), bool),
         parts=(),
-        outputs=tuple(one.name for one in measures),
+        outputs=tuple(spec.name for spec in measures),
         ranges=((0.0, 1.0),) * len(measures),
         levels=levels,
-        rankings=tuple(one.ranking for one in measures if one.ranking is not None),
+        rankings=tuple(spec.ranking for spec in measures if spec.ranking is not None),
     )
     return level[place.ravel()], table
 

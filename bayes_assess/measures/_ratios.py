@@ -119,8 +119,8 @@ def _jaccard_of_errors(risk: Risk) -> Value:
 
 def slopes_of_ratio(numerator: Float[Array, "*k"], denominator: Float[Array, "*k"], floor: Scalar = 0.0) -> Value:
     """Return the derivatives of n / d in n and in d, 0 where `divide` has no ratio."""
-    one, known = divide(xp.ones_like(denominator), denominator, floor)
-    return one, -xp.where(known, numerator * one, 0.0) * one
+    inverse, known = divide(xp.ones_like(denominator), denominator, floor)
+    return inverse, -xp.where(known, numerator * inverse, 0.0) * inverse
 
 
 def derivative_of_ratio(risk: Risk) -> Float[Array, "k D"]:

@@ -44,20 +44,20 @@ class RealMeasures:
     @classmethod
     def of(cls, measures: Measures) -> RealMeasures | None:
         """Return the measures, or None if they are not of real numbers."""
-        found: tuple[Any, ...] = combine(measures)
-        real = tuple(one for one in found if one.real)
-        return cls(real) if len(real) == len(found) else None
+        specs: tuple[Any, ...] = combine(measures)
+        real = tuple(spec for spec in specs if spec.real)
+        return cls(real) if len(real) == len(specs) else None
 
     @property
     def shift_invariant(self) -> bool:
         """Whether a number added to all labels and predictions changes nothing."""
-        return all(one.shift_invariant for one in self.measures)
+        return all(spec.shift_invariant for spec in self.measures)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
         """Names of the k outputs."""
         none = np.zeros(0)
-        return tuple(name for one in self.measures for name in output_names(one, sizes(one, 2)[1], none))
+        return tuple(name for spec in self.measures for name in output_names(spec, sizes(spec, 2)[1], none))
 
     @property
     def n_outputs(self) -> int:
@@ -67,7 +67,7 @@ class RealMeasures:
     @cached_property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Where the outputs lie, (k, 2)."""
-        return tuple(one.range for one in self.measures for _ in range(sizes(one, 2)[1]))
+        return tuple(spec.range for spec in self.measures for _ in range(sizes(spec, 2)[1]))
 
     @property
     def first_losses(self) -> tuple[int, ...]:
@@ -78,31 +78,33 @@ class RealMeasures:
         >>> RealMeasures.of(["r2", "mae"]).first_losses
         (0, 3)
         """
-        starts = np.cumsum([0, *(sizes(one, 2)[0] for one in self.measures)]).tolist()
-        return tuple(start for one, start in zip(self.measures, starts, strict=False) for _ in range(sizes(one, 2)[1]))
+        starts = np.cumsum([0, *(sizes(spec, 2)[0] for spec in self.measures)]).tolist()
+        return tuple(
+            start for spec, start in zip(self.measures, starts, strict=False) for _ in range(sizes(spec, 2)[1])
+        )
 
     @cached_property
     def n_losses(self) -> int:
         """Number of losses, D."""
-        return sum(sizes(one, 2)[0] for one in self.measures)
+        return sum(sizes(spec, 2)[0] for spec in self.measures)
 
     @property
     def _each(self) -> list[Callable[..., Any]]:
         """The losses of every measure, all of which have some."""
-        return [one.loss for one in self.measures if one.loss is not None]
+        return [spec.loss for spec in self.measures if spec.loss is not None]
 
     def losses(self, labels: Float[np.ndarray, " n"], predictions: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Compute the losses of items, (n, D)."""
-        found = np.empty((len(labels), self.n_losses))
+        losses = np.empty((len(labels), self.n_losses))
         for start in range(0, len(labels), CHUNK):
             y, f = (np.asarray(values[start : start + CHUNK], np.float64) for values in (labels, predictions))
-            found[start : start + CHUNK] = self._losses(y, f)
-        return found
+            losses[start : start + CHUNK] = self._losses(y, f)
+        return losses
 
     def _losses(self, labels: Float[np.ndarray, " n"], predictions: Float[np.ndarray, " n"]) -> Any:
-        if all(one.derivative is not None for one in self.measures):  # written for either engine, and for many items
+        if all(spec.derivative is not None for spec in self.measures):  # written for either engine, and for many items
             with engine.eager():
-                return np.concatenate([one(labels, predictions) for one in self._each]).T
+                return np.concatenate([loss(labels, predictions) for loss in self._each]).T
         n = max(_LEAST, 1 << (len(labels) - 1).bit_length())
         padded = (np.pad(values, (0, n - len(labels))) for values in (labels, predictions))
         return _compiled_losses(self, *padded)[: len(labels)]
@@ -125,10 +127,10 @@ class RealMeasures:
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
         parts, start = [], 0
-        for one in self.measures:
-            assert one.g is not None
-            n = sizes(one, 2)[0]
-            parts.append(Part(one.g, one.defined, n, (start,), 1, one.derivative, one.elementwise))
+        for spec in self.measures:
+            assert spec.g is not None
+            n = sizes(spec, 2)[0]
+            parts.append(Part(spec.g, spec.defined, n, (start,), 1, spec.derivative, spec.elementwise))
             start += n
         return tuple(parts)
 
@@ -175,29 +177,29 @@ class GroupedRealMeasures:
 
     def grouped(self, losses: Float[np.ndarray, "n D"], group: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n E"]:
         """Return the losses of items of these groups, (n, G (D + 1))."""
-        found = np.zeros((len(losses), len(self.names), self.whole.n_losses + 1))
-        found[np.arange(len(losses)), group] = np.append(losses, np.ones((len(losses), 1)), axis=1)
-        return found.reshape(len(losses), self.n_losses)
+        blocks = np.zeros((len(losses), len(self.names), self.whole.n_losses + 1))
+        blocks[np.arange(len(losses)), group] = np.append(losses, np.ones((len(losses), 1)), axis=1)
+        return blocks.reshape(len(losses), self.n_losses)
 
     def value(self, risk: Float[np.ndarray, " E"]) -> Float[np.ndarray, " k"]:
         """Compute the measures at the risk, 0 where they have no value."""
         mean, share = self.means(risk)
-        return np.concatenate([self.whole.value(one) * (p > 0) for one, p in zip(mean, share, strict=True)])
+        return np.concatenate([self.whole.value(own) * (p > 0) for own, p in zip(mean, share, strict=True)])
 
     def defined(self, risk: Float[np.ndarray, " E"]) -> Bool[np.ndarray, " k"]:
         """Tell which measures have a value at the risk."""
         mean, share = self.means(risk)
-        return np.concatenate([self.whole.defined(one) & (p > 0) for one, p in zip(mean, share, strict=True)])
+        return np.concatenate([self.whole.defined(own) & (p > 0) for own, p in zip(mean, share, strict=True)])
 
     def jacobian(self, risk: Float[np.ndarray, " E"]) -> Float[np.ndarray, "k E"]:
         """Compute the derivatives of the measures, 0 where they have none."""
         mean, share = self.means(risk)
         k, n = self.whole.n_outputs, len(self.names)
-        found = np.zeros((n, k, n, self.whole.n_losses + 1))
+        derivatives = np.zeros((n, k, n, self.whole.n_losses + 1))
         for g in np.flatnonzero(share > 0):
             own = self.whole.jacobian(mean[g]) / share[g]
-            found[g, :, g] = np.append(own, -(own @ mean[g])[:, None], axis=1)
-        return found.reshape(n * k, -1)
+            derivatives[g, :, g] = np.append(own, -(own @ mean[g])[:, None], axis=1)
+        return derivatives.reshape(n * k, -1)
 
     def means(self, risk: Float[np.ndarray, " E"]) -> tuple[Float[np.ndarray, "G D"], Float[np.ndarray, " G"]]:
         """Return the mean losses of every group, 0 of those without a share, and the shares."""

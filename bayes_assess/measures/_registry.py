@@ -88,8 +88,8 @@ def measure(name: str, **options: object) -> Measure:
     text = _SHORT.get(str(name), str(name))
     make = MEASURES.get(text) or MEASURES.get(text.removesuffix("_score"))
     if make is None:
-        other = near_names(text, _OTHER_NAMES, cutoff=1.0, end="_score")
-        near = [_OTHER_NAMES[one] for one in other] or near_names(text, MEASURES, cutoff=0.5, end="_score")
+        others = near_names(text, _OTHER_NAMES, cutoff=1.0, end="_score")
+        near = [_OTHER_NAMES[other] for other in others] or near_names(text, MEASURES, cutoff=0.5, end="_score")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."
         raise QuestionError(f"There is no measure {show(name)}; {hint}")
     try:

@@ -73,8 +73,8 @@ def r2() -> Measure:
         return xp.where(known, 1 - ratio, 0.0), known
 
     def derivative(risk: Risk) -> Float[Array, "k D"]:
-        one, slope = slopes_of_ratio(risk[0], risk[2] - risk[1] ** 2, _ROUNDING * risk[2])
-        return -xp.stack([one, -2 * risk[1] * slope, slope])[None]
+        inverse, slope = slopes_of_ratio(risk[0], risk[2] - risk[1] ** 2, _ROUNDING * risk[2])
+        return -xp.stack([inverse, -2 * risk[1] * slope, slope])[None]
 
     return in_two(
         pair,
@@ -101,8 +101,8 @@ def explained_share() -> Measure:
 
     def derivative(risk: Risk) -> Float[Array, "k D"]:
         y, y2, f, f2 = risk
-        one, slope = slopes_of_ratio(f2 - 2 * y * f + y**2, y2 - y**2, _ROUNDING * y2)
-        return xp.stack([2 * (y - f) * one - 2 * y * slope, slope, -2 * y * one, one])[None]
+        inverse, slope = slopes_of_ratio(f2 - 2 * y * f + y**2, y2 - y**2, _ROUNDING * y2)
+        return xp.stack([2 * (y - f) * inverse - 2 * y * slope, slope, -2 * y * inverse, inverse])[None]
 
     return in_two(
         pair,

@@ -113,7 +113,7 @@ def touched(parts: tuple[Part, ...], losses: Bool[Array, " D"]) -> Bool[Array, "
     """Tell which outputs depend on one of these losses; a mean over copies, on one of each."""
     some = [losses[part.places].any(1).reshape(-1, part.averaged).all(1) for part in parts]
     n_outputs = [part.n_outputs for part in parts]
-    return xp.concatenate([xp.repeat(one, n) for one, n in zip(some, n_outputs, strict=True)])
+    return xp.concatenate([xp.repeat(is_touched, n) for is_touched, n in zip(some, n_outputs, strict=True)])
 
 
 def _by_copy(
@@ -122,9 +122,9 @@ def _by_copy(
     """Apply a function of the risk of one copy to all copies."""
     if not part.elementwise:
         return engine.vmap(function)(risk[part.places])
-    found = function(xp.moveaxis(risk, -1, 0)[part.places.T])  # (N, *batch) of one output, (K, N, *batch) of several
-    found = found[None] if found.ndim == risk.ndim else found
-    return xp.moveaxis(found, (0, 1), (-1, -2))
+    outputs = function(xp.moveaxis(risk, -1, 0)[part.places.T])  # (N, *batch) of one output, (K, N, *batch) of several
+    outputs = outputs[None] if outputs.ndim == risk.ndim else outputs
+    return xp.moveaxis(outputs, (0, 1), (-1, -2))
 
 
 def _averaged(part: Part, block: Float[Array, "*batch N K"]) -> Float[Array, "*batch M A K"]:
