@@ -158,24 +158,24 @@ def shares(sizes: ArrayLike | None, n_cells: int) -> Float[np.ndarray, " K"]:
     >>> shares([3, 1], 2).tolist()
     [0.75, 0.25]
     """
-    found = np.ones(n_cells) if sizes is None else np.asarray(sizes, np.float64)
-    if found.shape != (n_cells,) or not (np.isfinite(found) & (found >= 0)).all() or not found.any():
+    numbers = np.ones(n_cells) if sizes is None else np.asarray(sizes, np.float64)
+    if numbers.shape != (n_cells,) or not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
         raise InferenceError(
-            f"Sizes are numbers of items, 0 or more, one for each of {n_cells:,} cells; found {show(found)}."
+            f"Sizes are numbers of items, 0 or more, one for each of {n_cells:,} cells; found {show(numbers)}."
         )
-    return found / found.sum()
+    return numbers / numbers.sum()
 
 
 def _checked_weights(weights: ArrayLike | None, n_draws: int) -> Float[np.ndarray, " S"]:
     if weights is None:
         return np.full(n_draws, 1 / n_draws)
-    found = np.asarray(weights, np.float64)
-    if found.shape != (n_draws,) or not ((found >= 0) & (found < np.inf)).all() or not found.any():
+    values = np.asarray(weights, np.float64)
+    if values.shape != (n_draws,) or not ((values >= 0) & (values < np.inf)).all() or not values.any():
         raise InferenceError(
             f"Weights of draws are finite and 0 or more, not all of them 0, one for each of {n_draws:,} draws; "
-            f"found {show(found)} of shape {found.shape}."
+            f"found {show(values)} of shape {values.shape}."
         )
-    return found / found.sum()
+    return values / values.sum()
 
 
 def whole_items(remaining: ArrayLike, n_arms: int) -> Int[np.ndarray, " A"]:
@@ -191,7 +191,7 @@ def whole_items(remaining: ArrayLike, n_arms: int) -> Int[np.ndarray, " A"]:
     >>> whole_items([3, 1], 2).tolist()
     [3, 1]
     """
-    found = np.asarray(remaining)
-    if found.shape != (n_arms,) or found.dtype.kind not in "iu" or (found < 0).any():
-        raise BudgetError(f"What remains is a whole number of items of each of {n_arms:,} arms; found {show(found)}.")
-    return found
+    numbers = np.asarray(remaining)
+    if numbers.shape != (n_arms,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
+        raise BudgetError(f"What remains is a whole number of items of each of {n_arms:,} arms; found {show(numbers)}.")
+    return numbers

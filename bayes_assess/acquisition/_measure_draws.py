@@ -73,14 +73,14 @@ def believed_measure(
     known = np.zeros(shape, np.int64) if counts is None else np.asarray(counts)
     if known.shape != shape or not (np.isfinite(known) & (known >= 0)).all():
         raise BudgetError(f"Counts are numbers of labelled items, (cells, classes) = {shape}; found {known.shape}.")
-    found = BelievedMeasure(on, known, theta, weights)
-    if (found.open < 0).any():
-        cell = int(np.argmin(found.open))
+    believed = BelievedMeasure(on, known, theta, weights)
+    if (believed.open < 0).any():
+        cell = int(np.argmin(believed.open))
         n = int(np.asarray(on.size)[cell])
         raise BudgetError(f"Cell {cell} has {n:,} items, and counts of {int(known[cell].sum()):,}.")
-    if not np.where(found.matters, found.open, 0).any():
+    if not np.where(believed.matters, believed.open, 0).any():
         raise BudgetError("No unlabelled item can move the measure any more: there is nothing left to draw.")
-    return found
+    return believed
 
 
 @x64
@@ -117,7 +117,7 @@ def measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
 @jit
 def _measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
     pi, weights = found.pi, found.weights
-    value: Array = lax.map(lambda one: found.on.table.value(_risk(found, one)), pi)  # (S, J)
+    value: Array = lax.map(lambda probabilities: found.on.table.value(_risk(found, probabilities)), pi)  # (S, J)
     away = value - weights @ value
     chance = jnp.tensordot(weights, pi, 1)
     moved = jnp.einsum("s,sky,sj->kyj", weights, pi, away)

@@ -47,11 +47,11 @@ def cell_inclusion(
     ordered, mass = h[order], (n * h)[order]
     # With the first j cells saturated, the others share the rest of the budget in proportion to h.
     saturated = xp.concatenate([xp.zeros(1), xp.cumsum(n[order])])
-    left = xp.concatenate([xp.cumsum(mass[::-1])[::-1], xp.zeros(1)])
+    mass_left = xp.concatenate([xp.cumsum(mass[::-1])[::-1], xp.zeros(1)])
     rest = budget - saturated
-    tau = left / xp.where(rest > 0, rest, 1.0)
+    tau = mass_left / xp.where(rest > 0, rest, 1.0)
     following = xp.append(ordered, 0.0)
-    possible = (rest > 0) & (following <= tau) & (left > 0)
+    possible = (rest > 0) & (following <= tau) & (mass_left > 0)
     filled = xp.minimum(h / xp.where(possible.any(), tau[xp.argmax(possible)], 1.0), 1.0)
     # More labels than items that can matter: the others share what is left.
     positive, others = (n * (h > 0)).sum(), (n * (h <= 0)).sum()

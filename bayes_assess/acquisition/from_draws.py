@@ -116,10 +116,10 @@ def importance_proposal(
     _check_share("floor", floor)
     if oracle not in ("deterministic", "stochastic"):
         raise DesignError(f"The oracle is 'deterministic' or 'stochastic'; found {show(oracle)}.")
-    found = believed_measure(draws, measure, cells, counts, positive, weights, site)
+    believed = believed_measure(draws, measure, cells, counts, positive, weights, site)
     power = 1 if oracle == "deterministic" else 2
-    own = np.asarray(expected_norms(found, epsilon, power)) ** (1 / power)
-    return _proposed(own, np.where(found.matters, found.open, 0), floor)
+    own = np.asarray(expected_norms(believed, epsilon, power)) ** (1 / power)
+    return _proposed(own, np.where(believed.matters, believed.open, 0), floor)
 
 
 def inclusion_probabilities(
@@ -173,11 +173,11 @@ def inclusion_probabilities(
     (array([0.151, 0.637]), 20.0)
     """
     _check_share("floor", floor)
-    found = believed_measure(draws, measure, cells, counts, positive, weights, site)
-    h = np.sqrt(np.asarray(expected_norms(found, 0.0, 2)))
-    among = np.where(found.matters, found.open, 0)
-    h = np.where(found.matters, h + floor * (among @ h) / among.sum(), 0.0)
-    return poisson.inclusion_of_deviations(np.where(found.open > 0, h, 0.0), n, found.open)
+    believed = believed_measure(draws, measure, cells, counts, positive, weights, site)
+    h = np.sqrt(np.asarray(expected_norms(believed, 0.0, 2)))
+    among = np.where(believed.matters, believed.open, 0)
+    h = np.where(believed.matters, h + floor * (among @ h) / among.sum(), 0.0)
+    return poisson.inclusion_of_deviations(np.where(believed.open > 0, h, 0.0), n, believed.open)
 
 
 def variance_reduction(
@@ -297,10 +297,10 @@ def thompson(
     place = np.searchsorted(np.cumsum(w), np.asarray(jax.random.uniform(key_draw, (int(n),))) * w.sum(), side="right")
     place = np.minimum(place, np.flatnonzero(w)[-1])  # rounding
     value = _rewards(CheckedDraws(theta, w), place, goal, outcome, sizes)
-    left = np.full(value.shape[1], int(n)) if remaining is None else whole_items(remaining, value.shape[1])
-    if n > left.sum():
-        raise BudgetError(f"Asked for {n:,} labels, but only {int(left.sum()):,} items remain; ask for fewer.")
-    return np.asarray(_best_arms_in_turn(key_ties, value, left))
+    n_open = np.full(value.shape[1], int(n)) if remaining is None else whole_items(remaining, value.shape[1])
+    if n > n_open.sum():
+        raise BudgetError(f"Asked for {n:,} labels, but only {int(n_open.sum()):,} items remain; ask for fewer.")
+    return np.asarray(_best_arms_in_turn(key_ties, value, n_open))
 
 
 def rope(
@@ -350,11 +350,11 @@ def _rewards(
     theta, w = found
     if goal == "variance":
         share = shares(sizes, theta.shape[1])
-        return np.stack([_reductions(one, theta, share, w) for one in theta[place]])
+        return np.stack([_reductions(draw, theta, share, w) for draw in theta[place]])
     if isinstance(goal, str):
         value = of_outcome(theta, outcome)[place]
         return value if goal == "high" else -value
-    values = [np.asarray(goal(one), np.float64) for one in theta[place]]
+    values = [np.asarray(goal(draw), np.float64) for draw in theta[place]]
     if values[0].ndim != 1 or not np.isfinite(values).all():
         raise DesignError(
             f"A reward is a finite number for every arm, (A,), of one draw; found shape {values[0].shape}, or NaN."
@@ -366,8 +366,8 @@ def _reductions(
     at: Float[np.ndarray, "K *C"], theta: Float[np.ndarray, "S K *C"], share: Float[np.ndarray, " K"], w: np.ndarray
 ) -> Float[np.ndarray, " K"]:
     """Compute what a label of every cell, drawn at these probabilities, takes from the variances of draws."""
-    of = sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
-    return np.asarray(of(at, theta, share, w))
+    reduction = sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
+    return np.asarray(reduction(at, theta, share, w))
 
 
 def _check_share(name: str, value: float) -> None:

@@ -68,17 +68,17 @@ def expected_reduction(
     worth = 1 / (weight @ (1 / (strength + total))) + pending
     within = xp.maximum(spread - weight @ (p - mean) ** 2, 0.0)  # variance of a label within a draw
     away = _observed(p - mean, weight, spread, pending)
-    left = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
-    alike = within * (1 + xp.maximum(left - 1, 0) / (worth + 1))
+    n_open = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
+    alike = within * (1 + xp.maximum(n_open - 1, 0) / (worth + 1))
 
     def reduction(influence: Float[Array, " K"]) -> tuple[Float[Array, " K"], Float[Array, ""]]:
-        totals = away @ (influence * left)
+        totals = away @ (influence * n_open)
         covariance = influence * alike + (weight * _clipped(totals, weight)) @ away
-        inner = (influence**2 * left * alike).sum()
+        inner = (influence**2 * n_open * alike).sum()
         return covariance**2 / xp.maximum(spread, 1e-12), inner + weight @ totals**2
 
     if engine.is_eager() and influence.shape[1] > _FEW:
-        gains, variances = _reductions(influence, away, weight, alike, spread, left)
+        gains, variances = _reductions(influence, away, weight, alike, spread, n_open)
     else:
         gains, variances = engine.vmap(reduction, in_axes=1)(influence)
     gains = gains + xp.asarray(extra).T

@@ -33,12 +33,12 @@ def paired_rope_masses(alpha: Float[np.ndarray, "*batch 4"], rope: float) -> Flo
     shape = alpha.shape[:-1]
     flat = alpha.reshape(-1, 4)
     levels = (np.arange(_NODES) + 0.5) / _NODES
-    found = np.empty((len(flat), 3))
+    masses = np.empty((len(flat), 3))
     for start in range(0, len(flat), _STATES):
         both, first, second, neither = flat[start : start + _STATES].T[..., None]
         share = special.betaincinv(first + second, both + neither, levels)
         bar = np.minimum((1 + rope / np.maximum(share, 1e-300)) / 2, 1.0)
         above = special.betaincc(first, second, bar).mean(-1)
         below = special.betainc(first, second, 1 - bar).mean(-1)
-        found[start : start + _STATES] = np.stack([below, np.maximum(1 - below - above, 0.0), above], axis=-1)
-    return found.reshape(*shape, 3)
+        masses[start : start + _STATES] = np.stack([below, np.maximum(1 - below - above, 0.0), above], axis=-1)
+    return masses.reshape(*shape, 3)

@@ -59,28 +59,28 @@ def pool_rope_masses(
     --------
     >>> counts, size = np.array([[1, 9], [3, 6]]), np.array([10, 10])
     >>> a, b = np.array([10.0, 7.0]), np.array([2.0, 4.0])
-    >>> one, other = np.array([0]), np.array([1])
-    >>> pool_rope_masses(counts, size, a, b, one, other, 0.2).round(4).tolist()  # D is 0.3, or 0.2 with 7 / 11
+    >>> first, second = np.array([0]), np.array([1])
+    >>> pool_rope_masses(counts, size, a, b, first, second, 0.2).round(4).tolist()  # D is 0.3, or 0.2 with 7 / 11
     [[0.0, 0.6364, 0.3636]]
     """
     shape = a.shape[:-1]
     n_groups = a.shape[-1]
     flat = counts.reshape(-1, n_groups, 2), a.reshape(-1, n_groups), b.reshape(-1, n_groups)
-    found = np.empty((len(flat[0]), len(first), 3))
+    all_masses = np.empty((len(flat[0]), len(first), 3))
     step = max(1, _STATES // (_NODES * (n_groups + len(first))))
     pairs_at_once = max(1, _STATES // _NODES)
-    for start in range(0, len(found), step):
+    for start in range(0, len(all_masses), step):
         counts_, a_, b_ = (x[start : start + step] for x in flat)
         n_states = len(a_)
         distributions = _counts_of(counts_[..., 1].ravel(), counts_.sum(-1).ravel(), np.tile(size, n_states), a_, b_)
         base = n_groups * np.arange(n_states)[:, None]
-        one, other = (base + first).ravel(), (base + second).ravel()
+        first_places, second_places = (base + first).ravel(), (base + second).ravel()
         masses = [
-            _difference(distributions, one[i : i + pairs_at_once], other[i : i + pairs_at_once], rope)
-            for i in range(0, len(one), pairs_at_once)
+            _difference(distributions, first_places[i : i + pairs_at_once], second_places[i : i + pairs_at_once], rope)
+            for i in range(0, len(first_places), pairs_at_once)
         ]
-        found[start : start + step] = np.concatenate(masses).reshape(n_states, len(first), 3)
-    return found.reshape(*shape, len(first), 3)
+        all_masses[start : start + step] = np.concatenate(masses).reshape(n_states, len(first), 3)
+    return all_masses.reshape(*shape, len(first), 3)
 
 
 def paired_pool_rope_masses(
@@ -116,26 +116,26 @@ def paired_pool_rope_masses(
     """
     shape = alpha.shape[:-1]
     flat = alpha.reshape(-1, 4), np.ravel(difference), np.ravel(np.broadcast_to(rest, shape))
-    found = np.empty((len(flat[0]), 3))
+    all_masses = np.empty((len(flat[0]), 3))
     step = max(1, _STATES // (_FEW + 1) ** 2)
-    for start in range(0, len(found), step):
+    for start in range(0, len(all_masses), step):
         alpha_, d, rest_ = (x[start : start + step] for x in flat)
-        both, one, other, neither = alpha_.T
+        both, first, second, neither = alpha_.T
         tied = np.maximum(both + neither, 1e-12)  # 0 where no other outcome is possible
-        decided = _counts_of(np.zeros_like(rest_), np.zeros_like(rest_), rest_, one + other, tied)
+        decided = _counts_of(np.zeros_like(rest_), np.zeros_like(rest_), rest_, first + second, tied)
         share, weight = decided.nodes(np.arange(len(rest_)))
         e = share * np.maximum(rest_, 1)[:, None]
         e = np.where(rest_[:, None] > 0, e, 0.0)
         bar = rope * n_items
         above = (bar - d[:, None] + e) / 2
         below = (-bar - d[:, None] + e) / 2
-        won = _Wins(one, other)
+        won = _Wins(first, second)
         masses = _completed(
             (weight * won.up_to(np.ceil(below - _NEARLY) - 1, e)).sum(-1),
             (weight * (1 - won.up_to(np.floor(above + _NEARLY), e))).sum(-1),
         )
-        found[start : start + step] = masses
-    return found.reshape(*shape, 3)
+        all_masses[start : start + step] = masses
+    return all_masses.reshape(*shape, 3)
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,12 @@ class _Counts:
         at -= np.log(n + 1) + special.betaln(n - center + 1, center + 1)
         log_p += (at - log_p[np.arange(len(n)), center - low])[:, None]
         p = np.where(inside, np.exp(log_p), 0.0)
-        left = np.maximum(1 - p.sum(1), 0.0)
-        sure = left < 1e-9
+        outside = np.maximum(1 - p.sum(1), 0.0)
+        sure = outside < 1e-9
         p /= np.where(sure, p.sum(1), 1.0)[:, None]
-        left = np.where(sure, 0.0, left)
-        atom = np.clip((mean - (p * k).sum(1)) / np.where(sure, 1.0, left), 0, n)
-        return low, k, p, left, atom
+        outside = np.where(sure, 0.0, outside)
+        atom = np.clip((mean - (p * k).sum(1)) / np.where(sure, 1.0, outside), 0, n)
+        return low, k, p, outside, atom
 
     @cached_property
     def cumulated(self) -> np.ndarray:
@@ -192,14 +192,14 @@ class _Counts:
     def nodes(self, j: Int[np.ndarray, " P"]) -> tuple[Float[np.ndarray, "P L"], Float[np.ndarray, "P L"]]:
         """Accuracies and their probabilities, to take means over."""
         summed = self.summed[j]
-        _, k, p, left, atom = self.table
+        _, k, p, outside, atom = self.table
         length = max(k.shape[1] + 1 if summed.any() else 0, _NODES if not summed.all() else 0)
         x, weight = np.zeros((len(j), length)), np.zeros((len(j), length))
         rows = np.flatnonzero(summed)
         if len(rows):
             some = j[rows]
             x[rows, : k.shape[1]], weight[rows, : k.shape[1]] = k[some], p[some]
-            x[rows, k.shape[1]], weight[rows, k.shape[1]] = atom[some], left[some]
+            x[rows, k.shape[1]], weight[rows, k.shape[1]] = atom[some], outside[some]
         rows = np.flatnonzero(~summed)
         if len(rows):
             some, place = np.unique(j[rows], return_inverse=True)
@@ -211,24 +211,24 @@ class _Counts:
 
     def at_most(self, j: Int[np.ndarray, " P"], k: Float[np.ndarray, "P L"]) -> Float[np.ndarray, "P L"]:
         """Compute P(K <= k) for whole numbers k; for groups without items, P(K <= k) for any k."""
-        found = np.empty(k.shape)
+        probabilities = np.empty(k.shape)
         summed = self.summed[j]
         rows = np.flatnonzero(summed)
         if len(rows):
             some, k_ = j[rows], k[rows]
-            low, window, _, left, atom = self.table
+            low, window, _, outside, atom = self.table
             at = k_ - low[some, None]
             last = window.shape[1] - 1
             inside = np.take_along_axis(self.cumulated[some], np.clip(at, 0, last).astype(np.int64), axis=1)
-            found[rows] = np.where(at < 0, 0.0, inside) + left[some, None] * (k_ >= atom[some, None])
+            probabilities[rows] = np.where(at < 0, 0.0, inside) + outside[some, None] * (k_ >= atom[some, None])
         rows = np.flatnonzero(~summed)
         if len(rows):
             some, k_ = j[rows], k[rows]
             discrete = self.rest[some, None] > 0
             share = np.clip((k_ + 0.5 * discrete) / self.scale[some, None], 0, 1)
             value = special.betainc(self.matched_a[some, None], self.matched_b[some, None], share)
-            found[rows] = np.where(discrete & (k_ < 0), 0.0, value)
-        return found
+            probabilities[rows] = np.where(discrete & (k_ < 0), 0.0, value)
+        return probabilities
 
 
 def _counts_of(successes, labelled, size, a, b) -> _Counts:
@@ -280,9 +280,9 @@ class _Wins:
         self.first, self.second = a[:, None], b[:, None]
         e, k = np.indices((_FEW + 1, _FEW + 1))
         a, b, inside = a[:, None, None], b[:, None, None], k <= e
-        kept = np.where(inside, k, 0)
-        log_p = special.betaln(kept + a, e - kept + b) - special.betaln(a, b)
-        log_p = log_p - np.log(e + 1) - special.betaln(e - kept + 1, kept + 1)
+        wins = np.where(inside, k, 0)
+        log_p = special.betaln(wins + a, e - wins + b) - special.betaln(a, b)
+        log_p = log_p - np.log(e + 1) - special.betaln(e - wins + 1, wins + 1)
         self.cumulated = np.cumsum(np.where(inside, np.exp(log_p), 0.0), axis=-1)  # (J, E, k)
 
     def up_to(self, k: Float[np.ndarray, "J L"], e: Float[np.ndarray, "J L"]) -> Float[np.ndarray, "J L"]:

@@ -313,8 +313,8 @@ class Envelope:
         flat = {kind: [np.concatenate(part) for part in piece] for kind, piece in pieces.items()}
         edges = np.concatenate([np.concatenate([a[a <= b], b[a <= b] + 1]) for a, b, _ in flat.values()])
         first = np.unique(np.append(edges[(edges >= 1) & (edges <= n)], 1))
-        found = [_sharpest(kind, begin, end, value, first) for kind, (begin, end, value) in flat.items()]
-        return _Segments._make([first, np.append(first[1:] - 1, n), *found])
+        bounds = [_sharpest(kind, begin, end, value, first) for kind, (begin, end, value) in flat.items()]
+        return _Segments._make([first, np.append(first[1:] - 1, n), *bounds])
 
 
 def _sharpest(kind: str, begin: Ranks, end: Ranks, value: Values, first: Ranks) -> Values:

@@ -120,33 +120,33 @@ def draw_repeatedly(
     whole = (q * (fresh + counted)).sum() + instead
 
     def goes_on(carry):
-        i, used, left = carry[:3]
-        return (i < length) & (used < n_draws) & ((q * left).sum() > 0)
+        i, used, undrawn = carry[:3]
+        return (i < length) & (used < n_draws) & ((q * undrawn).sum() > 0)
 
     def one(carry):
-        i, used, left, counted, times, cells = carry
-        mass = q * left
+        i, used, undrawn, counted, times, cells = carry
+        mass = q * undrawn
         new = xp.minimum((mass.sum() + instead) / whole, 1.0)
         wait, which = engine.random.uniform(engine.random.fold_in(key, i), (2,))
         known = xp.where(new < 1, xp.floor(xp.log1p(-wait) / log_missed(new)), 0.0)
         known = xp.minimum(known, n_draws - used)
         times = times + _repeated(known, q, counted)
-        found = used + known < n_draws
+        is_new = used + known < n_draws
         upto = xp.cumsum(mass)
         cell = xp.minimum((upto <= upto[-1] * which).sum(), xp.max(xp.where(mass > 0, xp.arange(len(mass)), 0)))
         return (
-            i + found,
-            used + known + found,
-            engine.at(left)[cell].add(-xp.where(found, 1, 0)),
-            engine.at(counted)[cell].add(xp.where(found, 1.0, 0.0)),
-            engine.at(times)[cell].add(xp.where(found, 1.0, 0.0)),
-            engine.at(cells)[xp.minimum(i, length - 1)].set(xp.where(found, cell, 0)),
+            i + is_new,
+            used + known + is_new,
+            engine.at(undrawn)[cell].add(-xp.where(is_new, 1, 0)),
+            engine.at(counted)[cell].add(xp.where(is_new, 1.0, 0.0)),
+            engine.at(times)[cell].add(xp.where(is_new, 1.0, 0.0)),
+            engine.at(cells)[xp.minimum(i, length - 1)].set(xp.where(is_new, cell, 0)),
         )
 
     start = xp.zeros((), xp.int64), xp.zeros(()), xp.asarray(fresh, xp.int64), counted, xp.zeros(len(q))
-    _, used, left, counted, times, cells = engine.while_loop(goes_on, one, (*start, xp.zeros(length, xp.int64)))
+    _, used, undrawn, counted, times, cells = engine.while_loop(goes_on, one, (*start, xp.zeros(length, xp.int64)))
     times = times + _repeated(n_draws - used, q, counted)  # nothing new was left
-    return RepeatedDraws(cells, xp.asarray(fresh, xp.int64) - left, times)
+    return RepeatedDraws(cells, xp.asarray(fresh, xp.int64) - undrawn, times)
 
 
 def _repeated(n: Scalar, q: Float[Array, " K"], drawn: Float[Array, " K"]) -> Float[Array, " K"]:

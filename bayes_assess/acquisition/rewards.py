@@ -94,7 +94,7 @@ class AccuracyVarianceReduction(Reward):
         if marginals is None or self.most_borrowed == math.inf:
             return component
         told = counts[..., 1], counts[..., 0]
-        a, b = (xp.maximum(found - labels, _LEAST) for found, labels in zip(marginals, told, strict=True))
+        a, b = (xp.maximum(parameter - labels, _LEAST) for parameter, labels in zip(marginals, told, strict=True))
         share = xp.minimum(1.0, self.most_borrowed / (a + b))
         return BetaBernoulli(a * share + told[0], b * share + told[1])
 

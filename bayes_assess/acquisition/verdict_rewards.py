@@ -40,9 +40,9 @@ class ExpectedLambda(Reward):
         """Compute the expected lambda of the two groups; 0 for the others."""
         two = theta[..., self.arms]
         now = belief.mean[..., self.arms], belief.variance[..., self.arms]
-        other = now[0][..., ::-1], now[1][..., ::-1]
+        others = now[0][..., ::-1], now[1][..., ::-1]
         wrong, right = (
-            _verdict_probability(mean[..., self.arms], variance[..., self.arms], *other, self.rope)
+            _verdict_probability(mean[..., self.arms], variance[..., self.arms], *others, self.rope)
             for mean, variance in after_label(belief)
         )
         value = (1 - two) * wrong + two * right
