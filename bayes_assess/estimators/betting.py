@@ -274,9 +274,9 @@ def _interval(state: Betting, f, g, counts, unlabelled, level) -> Float[Array, "
     possible = (nodes[1:] >= bounds[0]) & (nodes[:-1] <= bounds[1])
     ever = possible & (state.best < enough)
     now = possible & (_shared(state.capital) < enough)
-    kept = xp.where(ever.any(), ever, xp.where(now.any(), now, possible))
-    first = xp.argmax(kept)
-    last = kept.size - 1 - xp.argmax(kept[::-1])
+    is_open = xp.where(ever.any(), ever, xp.where(now.any(), now, possible))
+    first = xp.argmax(is_open)
+    last = is_open.size - 1 - xp.argmax(is_open[::-1])
     lower = xp.clip(_open_part(state, first, enough)[0], bounds[0], bounds[1])
     upper = xp.clip(_open_part(state, last, enough)[1], bounds[0], bounds[1])
     # The part of a single piece that is open now may lie outside of what the labels leave.
@@ -298,8 +298,8 @@ def _settle(state: Betting, f, g, counts, unlabelled, believed, cell, outcome, r
     centre = xp.stack([(chance * part).sum() for part in helped])
     bets = [share * most[kind][0 if share > 0 else 1] for share, kind in _SHARES]
     for strength, kind in _STRENGTHS:
-        found = _found(state, control * kind)
-        bets.append(_plug_in(state, chance, (plain, helped)[kind], found, most[kind], centre, strength))
+        products = _found(state, control * kind)
+        bets.append(_plug_in(state, chance, (plain, helped)[kind], products, most[kind], centre, strength))
     shown = []
     for a, b in (plain, helped):
         x = a[cell, outcome] - state.nodes * b[cell, outcome]
@@ -391,8 +391,8 @@ def _open_part(state: Betting, piece, enough) -> Float[Array, "2"]:
     logs = xp.log(xp.where(ends > 0, ends, 1))
     within = xp.exp(logs[:, :1] * (1 - s) + logs[:, 1:] * s)
     within = xp.where(xp.all(ends > 0, 1)[:, None], within, 0)
-    kept = (xp.asarray(_WEIGHTS)[:, None] * within).sum(0) < enough
-    first = xp.maximum(xp.argmax(kept) - 1, 0)
-    last = xp.minimum(_SUBPIECES + 1 - xp.argmax(kept[::-1]), _SUBPIECES)
-    share = xp.where(kept.any(), xp.stack([s[first], s[last]]), xp.array([0.0, 1.0]))
+    is_open = (xp.asarray(_WEIGHTS)[:, None] * within).sum(0) < enough
+    first = xp.maximum(xp.argmax(is_open) - 1, 0)
+    last = xp.minimum(_SUBPIECES + 1 - xp.argmax(is_open[::-1]), _SUBPIECES)
+    share = xp.where(is_open.any(), xp.stack([s[first], s[last]]), xp.array([0.0, 1.0]))
     return state.nodes[piece] + (state.nodes[piece + 1] - state.nodes[piece]) * share

@@ -76,7 +76,7 @@ def bounded_mean_interval(
         return np.array(bounds)
     bets = _bets(np.where(known, x, believed), greatest, believed, level)
     # The greatest loss of an item that was left before every draw.
-    left = np.maximum(np.maximum.accumulate(u[::-1])[::-1], rest.max(initial=0.0))
+    most_left = np.maximum(np.maximum.accumulate(u[::-1])[::-1], rest.max(initial=0.0))
     enough = np.log(2 / (1 - level))
 
     def means(values: np.ndarray, theta: float) -> np.ndarray:
@@ -92,9 +92,9 @@ def bounded_mean_interval(
 
     def rejected_above(theta: float) -> bool:
         m = means(high, theta)
-        if (m > left * (1 + _LEAST)).any():
+        if (m > most_left * (1 + _LEAST)).any():
             return True
-        lam = np.minimum(bets, _CUT / np.maximum(left - m, _LEAST * greatest))
+        lam = np.minimum(bets, _CUT / np.maximum(most_left - m, _LEAST * greatest))
         return _reached(1 - lam * (high - m), enough)
 
     lower = _last(rejected_below, *bounds)

@@ -191,22 +191,22 @@ def weighted_items_estimate(
     --------
     >>> from bayes_assess.measures import multilabel_measure
     >>> wrong, weights = np.array([[1.0], [0.0]]), ItemWeights(np.full(2, 5.0), np.full(2, 20.0))
-    >>> found = weighted_items_estimate(
+    >>> estimate = weighted_items_estimate(
     ...     multilabel_measure("accuracy"), wrong, weights, 10, np.full((1, 2), 0.5), np.array([4.0]), lambda: 0.0
     ... )
-    >>> found.value.tolist(), found.variance.round(6).tolist(), found.fall.round(6).tolist()
+    >>> estimate.value.tolist(), estimate.variance.round(6).tolist(), estimate.fall.round(6).tolist()
     ([0.5], [0.2], [0.2])
     """
     risk = weights.total @ losses / n_items
     unseen = measure.unseen_classes(risk)
     jacobian = measure.jacobian(risk)
     defined = (jacobian != 0).any(1) | complete
-    one, unknown = np.zeros((2, 2, len(defined)))
+    single, unknown = np.zeros((2, 2, len(defined)))
     if not complete:
         if unseen.any():
             risk = measure.with_classes_of(risk, believed(), unseen)
             jacobian = measure.jacobian(risk)
-        one, unknown = measure.unseen_changes(risk, predicted, missing / n_items, unseen)
+        single, unknown = measure.unseen_changes(risk, predicted, missing / n_items, unseen)
     influence = losses @ jacobian.T / n_items
     n, whole = np.count_nonzero(weights.spread), max(float(weights.spread.sum()), 1e-300)
     centred = influence - weights.spread @ influence / whole
@@ -217,8 +217,8 @@ def weighted_items_estimate(
     return ItemsEstimate(
         value=np.clip(value, *np.array(measure.ranges).T),
         variance=np.diag(covariance),
-        rise=one[0],
-        fall=one[1],
+        rise=single[0],
+        fall=single[1],
         defined=defined,
         n_draws=np.float64(len(losses)),
         exact=np.bool_(complete),

@@ -155,8 +155,8 @@ def _masses_of_draws(
     draws = draws[: max(_FEWEST_DRAWS, _PAIR_DRAWS // max(len(first), 1))]
     step = max(1, _PAIR_NUMBERS // (draws.size // draws.shape[-1]))
     blocks = (slice(start, start + step) for start in range(0, max(len(first), 1), step))
-    found = [rope_masses_samples(draws[..., first[b]], draws[..., second[b]], rope) for b in blocks]
-    return np.concatenate(found, axis=-2)
+    masses = [rope_masses_samples(draws[..., first[b]], draws[..., second[b]], rope) for b in blocks]
+    return np.concatenate(masses, axis=-2)
 
 
 def difference_in_halves(
@@ -311,7 +311,7 @@ def _beta_binomial_gap(n: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarra
     k = np.arange(_EXACT_UP_TO + 1)
     n, a, b, c = (x[:, None] for x in (n, a, b, c))
     inside = k <= n
-    kept = np.where(inside, k, 0)
-    log_p = special.betaln(kept + a, n - kept + b) - special.betaln(a, b)
-    log_p -= np.log(n + 1) + special.betaln(n - kept + 1, kept + 1)
-    return np.where(inside, np.exp(log_p) * np.abs(kept / n - c), 0.0).sum(-1)
+    count = np.where(inside, k, 0)
+    log_p = special.betaln(count + a, n - count + b) - special.betaln(a, b)
+    log_p -= np.log(n + 1) + special.betaln(n - count + 1, count + 1)
+    return np.where(inside, np.exp(log_p) * np.abs(count / n - c), 0.0).sum(-1)

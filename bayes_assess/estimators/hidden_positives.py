@@ -90,27 +90,27 @@ class HiddenPositives:
         all_of_it = Completion(np.ones_like(size), np.zeros_like(size), ErrorLabels.none(), counts)
         events = outcome_draws(rng, size, curves, strength, counts, all_of_it)[..., 1]
         present, place = np.unique(np.asarray(measure.attribute), return_inverse=True)
-        of = (place.ravel()[:, None] == np.arange(len(present))).astype(np.float64)  # (K, A)
+        membership = (place.ravel()[:, None] == np.arange(len(present))).astype(np.float64)  # (K, A)
         merged = replace(
             measure,
             attribute=present,
             block=np.zeros_like(present),
-            size=size @ of.astype(np.int64),
-            predicted=np.asarray(measure.predicted) @ of,
+            size=size @ membership.astype(np.int64),
+            predicted=np.asarray(measure.predicted) @ membership,
             n_blocks=1,
         )
         return cls(
             measure=merged,
-            elsewhere=(events * ~bulk + counts[:, 1]) @ of,
+            elsewhere=(events * ~bulk + counts[:, 1]) @ membership,
             believed=(events * bulk).sum(1).astype(np.float64),
-            unlabelled=((size - counts.sum(-1)) * bulk) @ of,
+            unlabelled=((size - counts.sum(-1)) * bulk) @ membership,
         )
 
     @any_engine
     def draws(self, share: float) -> Float[np.ndarray, "n k"]:
         """Compute measures if this share of all positives, less than 1, hid in the bulk; no more than it has items."""
-        found = self.elsewhere.sum(1)
-        hidden = np.minimum(np.maximum(self.believed, share / (1 - share) * found), self.unlabelled.sum())
+        n_elsewhere = self.elsewhere.sum(1)
+        hidden = np.minimum(np.maximum(self.believed, share / (1 - share) * n_elsewhere), self.unlabelled.sum())
         spread = self.unlabelled / max(self.unlabelled.sum(), 1)
         return measure_values(self.measure, self.elsewhere + hidden[:, None] * spread)
 

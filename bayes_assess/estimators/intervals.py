@@ -312,10 +312,10 @@ def effective_draws(estimate: _Estimated, ranges: Ranges) -> Float[np.ndarray, "
     m, v = _unrounded((np.asarray(estimate.value) - start) / width, np.asarray(estimate.variance) / width**2)
     n = np.asarray(estimate.n_draws, np.float64)[..., None]
     step = (estimate.rise + estimate.fall) / width
-    found = np.where(step > 0, 1 / np.where(step > 0, step, 1), n)
+    n_effective = np.where(step > 0, 1 / np.where(step > 0, step, 1), n)
     spread = (v > 0) & (m > 0) & (m < 1)
-    found = np.where(spread, np.minimum(found, m * (1 - m) / np.where(spread, v, 1)), found)
-    return np.where(estimate.defined, np.where(finite, np.minimum(found, n), n), 0.0)
+    n_effective = np.where(spread, np.minimum(n_effective, m * (1 - m) / np.where(spread, v, 1)), n_effective)
+    return np.where(estimate.defined, np.where(finite, np.minimum(n_effective, n), n), 0.0)
 
 
 def _unrounded(

@@ -104,8 +104,8 @@ def pair_differences(
     masses[np.arange(n), np.arange(n), 1] = 1.0  # each is as good as itself
     for i in range(n - 1):
         away = draws[:, [i]] - draws[:, i + 1 :]
-        found = posterior_measure(away, exact)
-        estimate[i, i + 1 :], interval[i, i + 1 :] = found.value, found.interval(level)
+        difference = posterior_measure(away, exact)
+        estimate[i, i + 1 :], interval[i, i + 1 :] = difference.value, difference.interval(level)
         masses[i, i + 1 :] = region_masses(away.T, rope + _ROUNDING)
     upper = np.triu_indices(n, 1)
     estimate.T[upper], interval.swapaxes(0, 1)[upper] = -estimate[upper], -interval[upper][:, ::-1]

@@ -94,9 +94,9 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
         every = [(ratio_losses(plain, None), np.arange(plain.n_attributes))]
     bounded = np.zeros(len(plain.ranges), bool)
     for ratios, attributes in every:
-        found = _of_ratios(ratios, rows[:, attributes], left[:, attributes])
+        bounds = _of_ratios(ratios, rows[:, attributes], left[:, attributes])
         for output in np.unique(ratios.outputs):
-            ends[..., output, :] = found[ratios.outputs == output].sum(0).reshape(*batch, 2)
+            ends[..., output, :] = bounds[ratios.outputs == output].sum(0).reshape(*batch, 2)
             bounded[output] = True
     # Where all is labelled values are exact, and where every attribute is open nothing is settled.
     some = np.flatnonzero((left == 0).any(1) & (left > 0).any(1))
@@ -142,7 +142,7 @@ def settled_outputs(table: LossTable, open_: Bool[np.ndarray, "N A"]) -> Bool[np
         losses = np.zeros(table.n_losses, bool)
         losses[place[row[attribute]]] = True
         of_parts = [losses[part.places].reshape(-1, part.averaged * part.size).any(1) for part in table.parts]
-        settled.append(~np.concatenate([np.repeat(one, n) for one, n in zip(of_parts, n_outputs, strict=True)]))
+        settled.append(~np.concatenate([np.repeat(is_open, n) for is_open, n in zip(of_parts, n_outputs, strict=True)]))
     return np.array(settled)
 
 
@@ -179,8 +179,8 @@ def constant_outputs(
     labels = np.random.default_rng(0).dirichlet(np.ones(n_classes), (_TRIED, n_attributes))
     tried = values_at(labels * total[:, None])
     constant[:] = closed & (np.ptp(tried, axis=0) <= _ROUNDING)
-    one, others = np.eye(n_classes), (1 - np.eye(n_classes)) / max(n_classes - 1, 1)
-    for share in (*one, *others) if constant.any() else ():
+    single, others = np.eye(n_classes), (1 - np.eye(n_classes)) / max(n_classes - 1, 1)
+    for share in (*single, *others) if constant.any() else ():
         constant &= np.abs(values_at(rows + left[..., None] * share) - tried[0]) <= _ROUNDING
     return constant, tried[0]
 
@@ -197,8 +197,8 @@ def _of_ratios(
         parts = [
             certain_bounds(f, g, rows[i : i + step], left[i : i + step], low, high) for i in range(0, len(rows), step)
         ]
-    found = np.concatenate(parts, axis=1)
-    return np.where(ratios.sign[:, None, None] < 0, -found[..., ::-1], found)
+    bounds = np.concatenate(parts, axis=1)
+    return np.where(ratios.sign[:, None, None] < 0, -bounds[..., ::-1], bounds)
 
 
 def _of_curve(

@@ -223,13 +223,13 @@ def measure_draws(
     """
     supposed = np.broadcast_to(supposed, counts.shape)
     rest = np.asarray(measure.size) - counts.sum(-1) - supposed.sum(-1)
-    found = _event_draws(rng, rest, curves, strength, counts)
+    events = _event_draws(rng, rest, curves, strength, counts)
     if order is not None:
         table: Any = measure.table
-        return order.values(table, found + supposed[:, 1], rest + supposed.sum(-1))
+        return order.values(table, events + supposed[:, 1], rest + supposed.sum(-1))
     if completion is None or completion.errors.is_trivial:
-        return measure_values(measure, found + counts[:, 1] + supposed[:, 1])
-    return _completed(rng, measure, found, rest - found, completion)
+        return measure_values(measure, events + counts[:, 1] + supposed[:, 1])
+    return _completed(rng, measure, events, rest - events, completion)
 
 
 def added_by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n K O"]) -> Float[np.ndarray, "n A O"]:
@@ -237,9 +237,9 @@ def added_by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n K O"]) 
     attribute = np.asarray(measure.attribute)
     order = np.argsort(attribute, kind="stable")
     present, first = np.unique(attribute[order], return_index=True)
-    found = np.zeros((len(items), measure.n_attributes, items.shape[-1]))
-    found[:, present] = np.add.reduceat(items[:, order], first, axis=1)
-    return found
+    totals = np.zeros((len(items), measure.n_attributes, items.shape[-1]))
+    totals[:, present] = np.add.reduceat(items[:, order], first, axis=1)
+    return totals
 
 
 def outcome_draws(
@@ -287,9 +287,9 @@ def _event_draws(
     b = np.maximum(nu * (1 - curves) + counts[:, 0], _LEAST_PARAMETER)
     open_ = np.flatnonzero(rest > 0)
     rate = rng.beta(a[:, open_], b[:, open_])
-    found = np.zeros(curves.shape, np.int64)
-    found[:, open_] = rng.binomial(rest[open_], rate)
-    return found
+    events = np.zeros(curves.shape, np.int64)
+    events[:, open_] = rng.binomial(rest[open_], rate)
+    return events
 
 
 def _completed(
@@ -307,14 +307,14 @@ def _completed(
     kinds, kind = np.unique(np.stack([attribute, completion.event, completion.row]), axis=1, return_inverse=True)
     order = np.argsort(kind.ravel(), kind="stable")
     first = np.searchsorted(kind.ravel()[order], np.arange(kinds.shape[1]))
-    found, missing = (np.add.reduceat(items[:, order], first, axis=1) for items in (events, others))
+    with_event, missing = (np.add.reduceat(items[:, order], first, axis=1) for items in (events, others))
     step = max(1, _NUMBERS // labelled.size)
     values = []
     for some in (slice(start, start + step) for start in range(0, len(events), step)):
         items = np.tile(labelled, (len(events[some]), 1, 1))
         rest = _rest_by_kind(rng, missing[some], kinds[2], completion.errors)
         for i, (a, event, _) in enumerate(kinds.T):
-            items[:, a, event] += found[some, i]
+            items[:, a, event] += with_event[some, i]
             items[:, a] += rest[i]
         values.append(values_by_attribute(measure, items))
     return np.concatenate(values)

@@ -92,9 +92,9 @@ class RandomLabels(NamedTuple):
         if not of_pool:
             return _rates(self.counts, n, level, lower=True), _rates(self.counts + lost, n, level, lower=False)
         sizes = sizes[:, None]
-        left = sizes - self.known.sum(-1, keepdims=True) - self.aside[..., None]
-        low = _counts(self.counts, n, left, level, lower=True) + self.known
-        high = _counts(self.counts + lost, n, left, level, lower=False) + self.known + self.aside[..., None]
+        n_open = sizes - self.known.sum(-1, keepdims=True) - self.aside[..., None]
+        low = _counts(self.counts, n, n_open, level, lower=True) + self.known
+        high = _counts(self.counts + lost, n, n_open, level, lower=False) + self.known + self.aside[..., None]
         some = np.maximum(sizes, 1)
         return np.where(sizes > 0, low / some, 0.0), np.where(sizes > 0, high / some, 1.0)
 
@@ -116,8 +116,8 @@ def _counts(k: np.ndarray, n: np.ndarray, size: np.ndarray, level: float, *, low
     inner = np.where(held(outer), outer, inner)
     while (far := np.abs(inner - outer) > 1).any():
         middle = (inner + outer) // 2
-        kept = held(middle)
-        inner, outer = np.where(far & kept, middle, inner), np.where(far & ~kept, middle, outer)
+        is_held = held(middle)
+        inner, outer = np.where(far & is_held, middle, inner), np.where(far & ~is_held, middle, outer)
     return inner
 
 
@@ -134,8 +134,8 @@ def _rates(k: np.ndarray, n: np.ndarray, level: float, *, lower: bool) -> np.nda
     inner = np.where(held(outer), outer, inner)
     for _ in range(_HALVINGS):
         middle = (inner + outer) / 2
-        kept = held(middle)
-        inner, outer = np.where(kept, middle, inner), np.where(kept, outer, middle)
+        is_held = held(middle)
+        inner, outer = np.where(is_held, middle, inner), np.where(is_held, outer, middle)
     return inner
 
 

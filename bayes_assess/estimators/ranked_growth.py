@@ -62,14 +62,14 @@ def growth(
     if not fits.any():
         return None
     pairs = first[fits], last[fits]
-    found = _excess(positive[None], n, sizes, ends, *pairs)[0]
-    if found.max() < stats.norm.isf(alpha):  # too little for one pair alone
+    excess = _excess(positive[None], n, sizes, ends, *pairs)[0]
+    if excess.max() < stats.norm.isf(alpha):  # too little for one pair alone
         return None
     equal = generator(0, "ranked growth").binomial(n, positive.sum() / n.sum(), (_LISTS, len(n)))
     chance = _excess(equal, n, sizes, ends, *pairs).max(1)
-    if (1 + (chance >= found.max()).sum()) / (1 + _LISTS) > alpha:
+    if (1 + (chance >= excess.max()).sum()) / (1 + _LISTS) > alpha:
         return None
-    worst = found.argmax()
+    worst = excess.argmax()
     return int(ends[pairs[0][worst]]), int(ends[pairs[1][worst]])
 
 

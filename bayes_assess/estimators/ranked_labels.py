@@ -126,8 +126,8 @@ class RankedLabels:
         labelled, positive = self.counts(edges)
         sizes = np.diff(edges, prepend=0)
         share = np.divide(positive, labelled, out=np.full(len(sizes), 0.5), where=labelled > 0)
-        found = np.where(labelled == sizes, positive, sizes * share)  # whole numbers stay whole
-        return np.cumsum(found) / edges
+        estimate = np.where(labelled == sizes, positive, sizes * share)  # whole numbers stay whole
+        return np.cumsum(estimate) / edges
 
     def radius_at(self, edges: Edges, delta: float, *, noisy: bool = False) -> Precisions:
         r"""Compute the half-widths of intervals of the precision at the end of every stratum ([ADA] sec. 4.3).

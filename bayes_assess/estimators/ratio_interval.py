@@ -218,20 +218,20 @@ class RatioSample(NamedTuple):
         batch, k = np.shape(self.f)[:-3], np.shape(self.f)[-3]
         ends = np.empty((*batch, k, 2))
         for place in np.ndindex(*batch):
-            one = RatioSample(*(np.asarray(column)[place] for column in self))
+            sample = RatioSample(*(np.asarray(column)[place] for column in self))
             for i in range(k):
-                drawn, unseen = one._ratio(i)
+                drawn, unseen = sample._ratio(i)
                 ends[place][i] = ratio_interval(drawn, unseen, level, (ranges[i][0], ranges[i][1]))
         return ends
 
     def biases(self) -> Float[np.ndarray, " k"]:
         """Estimate the `ratio_bias` of every ratio of one campaign."""
-        found = []
+        biases = []
         for f, g in zip(self.f, self.g, strict=True):
             total = np.array([(f * self.total).sum(), (g * self.total).sum()])
             covariance = np.array([[(x * y * self.square).sum() for y in (f, g)] for x in (f, g)])
-            found.append(ratio_bias(total, covariance))
-        return np.array(found)
+            biases.append(ratio_bias(total, covariance))
+        return np.array(biases)
 
     def _ratio(self, i: int) -> tuple[DrawnItems, UnseenItems]:
         f, g = self.f[i], self.g[i]
@@ -252,15 +252,15 @@ def ratios_of(measure: CellMeasure) -> tuple[Float[np.ndarray, "k A C"], Float[n
     DesignError
         If some output is not.
     """
-    found = ratio_losses(measure.table)
-    outputs: Int[np.ndarray, " J"] = found.outputs
-    if outputs.tolist() != list(range(len(measure.table.outputs))) or (found.sign < 0).any():
+    ratios = ratio_losses(measure.table)
+    outputs: Int[np.ndarray, " J"] = ratios.outputs
+    if outputs.tolist() != list(range(len(measure.table.outputs))) or (ratios.sign < 0).any():
         raise DesignError(
             "The interval 'ratio' is of measures that are a ratio of sums over items each, such as precision, recall, "
             f"F1 and accuracy, eight at most; found {', '.join(measure.table.outputs[:8])}. "
             "Take interval='cautious' or 'beta'."
         )
-    return found.f, found.g
+    return ratios.f, ratios.g
 
 
 def _crossing(excess: Callable[[float], float], inside: float, outside: float, end: float) -> float:
@@ -304,8 +304,8 @@ def _missed(z: Float[np.ndarray, " J"], unseen: UnseenItems, tail: float) -> tup
     hidden = float((size * z)[order[:n_hidden]].sum())
     if n_hidden == len(order):
         return hidden, _Sum(0.0, 0.0)
-    one = order[n_hidden]
-    return hidden, _Sum(float(z[one] * (1 - b[one]) / b[one]), float(z[one] ** 2 * (1 - b[one]) / b[one] ** 2))
+    kind = order[n_hidden]
+    return hidden, _Sum(float(z[kind] * (1 - b[kind]) / b[kind]), float(z[kind] ** 2 * (1 - b[kind]) / b[kind] ** 2))
 
 
 def _greater(known: float, first: _Sum, second: _Sum) -> float:

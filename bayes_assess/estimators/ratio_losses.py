@@ -67,8 +67,8 @@ def ratio_losses(table: LossTable | PRCurveTable, most: int | None = _MOST) -> R
     >>> import bayes_assess as ba
     >>> from bayes_assess.measures import table_for
     >>> _, table = table_for(["f1", "matthews_corrcoef"], ba.Pool(predictions=[0, 0, 1, 1]))
-    >>> found = ratio_losses(table)
-    >>> found.outputs.tolist(), found.f[0].tolist(), found.g[0].tolist()  # rows = predicted class, columns = label
+    >>> ratios = ratio_losses(table)
+    >>> ratios.outputs.tolist(), ratios.f[0].tolist(), ratios.g[0].tolist()  # rows = predicted class, columns = label
     ([0], [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.5], [0.5, 1.0]])
     """
     special = _OF_TABLES.get(type(table))
@@ -86,7 +86,7 @@ def ratios_apart(table: LossTable) -> Iterator[tuple[Ratios, Int[np.ndarray, " a
     >>> from bayes_assess.measures import table_for
     >>> pool = ba.Pool(predictions=[0, 1, 0, 1], groups={"site": ["a", "a", "b", "b"]})
     >>> _, table = table_for("f1", pool, by="site")
-    >>> [(found.outputs.tolist(), attributes.tolist()) for found, attributes in ratios_apart(table)]
+    >>> [(ratios.outputs.tolist(), attributes.tolist()) for ratios, attributes in ratios_apart(table)]
     [([0], [0, 2]), ([1], [1, 3])]
     """
     attribute, place = nonzero_losses(table)
@@ -96,18 +96,20 @@ def ratios_apart(table: LossTable) -> Iterator[tuple[Ratios, Int[np.ndarray, " a
         touched = np.unique(np.concatenate([attribute[order[starts[d] : starts[d + 1]]] for d in places]))
         if _is_of_all(part):
             touched = np.arange(table.n_attributes)
-        found = _ratios(part, table.losses.columns(places, touched).dense(), table.ranges[output])
-        if found:
-            yield _joined([(output, *one) for one in found]), touched
+        ratios = _ratios(part, table.losses.columns(places, touched).dense(), table.ranges[output])
+        if ratios:
+            yield _joined([(output, *ratio) for ratio in ratios]), touched
 
 
 def _of_losses(table: Any, most: int | None) -> Ratios:
-    found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
+    ratios: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     for output, part, places in _outputs(table):
-        if most is not None and len(found) >= most:
+        if most is not None and len(ratios) >= most:
             break
-        found += [(output, *one) for one in _ratios(part, table.losses.columns(places).dense(), table.ranges[output])]
-    return _joined(found[:most]) if found else _none((table.n_attributes, table.n_classes))
+        ratios += [
+            (output, *ratio) for ratio in _ratios(part, table.losses.columns(places).dense(), table.ranges[output])
+        ]
+    return _joined(ratios[:most]) if ratios else _none((table.n_attributes, table.n_classes))
 
 
 def _outputs(table: LossTable) -> Iterator[tuple[int, Part, Int[np.ndarray, " D"]]]:
@@ -174,7 +176,7 @@ def _of_curve(table: PRCurveTable) -> Ratios:
 
 def _of_ranking(table: RankingTable) -> Ratios:
     """Return the two ratios that an area under the ROC curve follows from, see `area_from_ratios`."""
-    outputs = np.repeat([i for i, one in enumerate(table.rankings) if one is area], 2)
+    outputs = np.repeat([i for i, ranking in enumerate(table.rankings) if ranking is area], 2)
     shape = np.shape(table.nonzero)
     size, above = np.asarray(table.levels.size), np.asarray(table.levels.above)
     middle = 1 - (above + size / 2) / size.sum()
@@ -253,9 +255,9 @@ def _form(g: Callable[[Array], Array], size: int) -> _Affine | _OfRatio | None:
     if size != 2:
         return None
     zero, one = _values(g, np.array([[0.0, 1.0], [1.0, 1.0]]))
-    found = _OfRatio(float(zero), float(one - zero))
-    alike = np.allclose(values, found.zero + found.step * places[:, 0] / places[:, 1], rtol=0, atol=1e-9)
-    return found if alike else None
+    form = _OfRatio(float(zero), float(one - zero))
+    alike = np.allclose(values, form.zero + form.step * places[:, 0] / places[:, 1], rtol=0, atol=1e-9)
+    return form if alike else None
 
 
 def _values(g: Callable[[Array], Array], risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:

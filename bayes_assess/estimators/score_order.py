@@ -58,9 +58,9 @@ class ScoreOrder(NamedTuple):
         return np.concatenate(blocks)
 
     def _block(self, table: RankingTable, events: Float[np.ndarray, "n K"], part: Float[np.ndarray, " E"]):
-        found = np.add.reduceat(events[:, self.cell] * part, self.start, axis=1)
-        left = np.add.reduceat(self.open, self.start)
-        return table.values_of(self.positive + found, self.negative + left - found, self.levels)
+        positives = np.add.reduceat(events[:, self.cell] * part, self.start, axis=1)
+        n_open = np.add.reduceat(self.open, self.start)
+        return table.values_of(self.positive + positives, self.negative + n_open - positives, self.levels)
 
 
 def score_order(
@@ -83,8 +83,8 @@ def score_order(
     Examples
     --------
     >>> none = np.zeros(4, int)
-    >>> found = score_order(np.array([0.1, 0.2, 0.3, 0.4]), none, none, np.array([-1, -1, 1, -1]))
-    >>> found.levels.size.tolist(), found.positive.tolist(), found.open.tolist()
+    >>> order = score_order(np.array([0.1, 0.2, 0.3, 0.4]), none, none, np.array([-1, -1, 1, -1]))
+    >>> order.levels.size.tolist(), order.positive.tolist(), order.open.tolist()
     ([2.0, 1.0, 1.0], [0, 1, 0], [2, 0, 1])
     """
     distinct, place = np.unique(scores, return_inverse=True)
@@ -96,14 +96,14 @@ def score_order(
     finer = np.cumsum(new) - 1
     tied, group = np.bincount(finer) == 1, finer[place]
     n_levels, n_cells = len(tied), int(cell.max()) + 1
-    positive, negative = (np.bincount(group[hit == one], minlength=n_levels) for one in (1, 0))
+    positive, negative = (np.bincount(group[hit == value], minlength=n_levels) for value in (1, 0))
     pairs, pair = np.unique(group * np.int64(n_cells) + cell, return_inverse=True)
-    of, cells = np.divmod(pairs, n_cells)
+    groups, cells = np.divmod(pairs, n_cells)
     return ScoreOrder(
         Levels.of(np.bincount(group, minlength=n_levels), tied),
         positive,
         negative,
-        np.searchsorted(of, np.arange(n_levels)),
+        np.searchsorted(groups, np.arange(n_levels)),
         cells,
         np.bincount(pair[hit < 0], minlength=len(pairs)),
     )

@@ -91,8 +91,8 @@ def collapsed(labels: Int[Array, " B"], size: Int[Array, " B"]) -> Collapsed:
     Examples
     --------
     >>> import jax.numpy as jnp
-    >>> found = collapsed(jnp.array([2, 0, 4]), jnp.array([10, 10, 40]))
-    >>> found.group.tolist(), found.per_label[:2].tolist(), found.spread[:2].tolist()
+    >>> strata = collapsed(jnp.array([2, 0, 4]), jnp.array([10, 10, 40]))
+    >>> strata.group.tolist(), strata.per_label[:2].tolist(), strata.spread[:2].tolist()
     ([0, 0, 1], [10.0, 10.0], [180.0, 120.0])
     """
     group = collapse(labels, size)

@@ -92,8 +92,8 @@ def weighted_numbers(
     moves = (share[:, None] * (losses - risk)) @ jacobian.T if len(losses) else np.zeros((1, len(value)))
     rise, fall = np.maximum(moves.max(0), 0), np.maximum(-moves.min(0), 0)
     if len(losses) and not complete:
-        one = risk + (extremes - risk) / max(float(n_draws), 1.0)
-        could = np.stack([spec.value(losses_then) for losses_then in one]) - value
+        next_risks = risk + (extremes - risk) / max(float(n_draws), 1.0)
+        could = np.stack([spec.value(losses_then) for losses_then in next_risks]) - value
         still = (rise + fall) <= 1e-12 * np.maximum(np.abs(could).max(0), 1e-300)
         rise = np.where(still, np.maximum(could.max(0), 0), rise)
         fall = np.where(still, np.maximum(-could.min(0), 0), fall)
@@ -133,8 +133,8 @@ def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) ->
     Examples
     --------
     >>> one = np.array([2.0])
-    >>> found = Estimate(one, one / 4, one / 4, one / 8, one / 8, one > 0, np.float64(50), np.bool_(False))
-    >>> numbers_interval(found, [(0, np.inf)]).round(3).tolist()  # 2 + .25 + 2.01 * .75 is 3.757
+    >>> estimate = Estimate(one, one / 4, one / 4, one / 8, one / 8, one > 0, np.float64(50), np.bool_(False))
+    >>> numbers_interval(estimate, [(0, np.inf)]).round(3).tolist()  # 2 + .25 + 2.01 * .75 is 3.757
     [[0.243, 4.396]]
     """
     ends = measure_interval(estimate, ranges, level)
