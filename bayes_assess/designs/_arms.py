@@ -61,12 +61,12 @@ class Carried(NamedTuple):
 
     def dues(self, n_told: Sequence[int]) -> list[bool]:
         """Whether that is so at each of some asks, before which so many more labels will have been told."""
-        found: list[bool] = []
+        dues: list[bool] = []
         placed, upto = int(self.n_placed), _REFRESH_AT.tolist()
         for labels in (int(self.n_labels) + n for n in n_told):
-            found.append(bisect_right(upto, labels) > bisect_right(upto, placed))
-            placed = labels if found[-1] else placed
-        return found
+            dues.append(bisect_right(upto, labels) > bisect_right(upto, placed))
+            placed = labels if dues[-1] else placed
+        return dues
 
     def learned(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Carried:
         """Learn one label: the points stay, their weights move."""

@@ -132,10 +132,10 @@ def design_intervals(
         ratios = ratio_losses(measure.table)
         together = np.bincount(ratios.outputs)[ratios.outputs]  # ratios of an output, all of which are to be held
         each = 1 - (1 - level) / together
-        found = np.asarray(_intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), each))
-        found = np.where(ratios.sign[:, None] < 0, -found[..., ::-1], found)
+        intervals = np.asarray(_intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), each))
+        intervals = np.where(ratios.sign[:, None] < 0, -intervals[..., ::-1], intervals)
         for output in np.unique(ratios.outputs):
-            own = found[:, ratios.outputs == output]
+            own = intervals[:, ratios.outputs == output]
             of_order = measure.table.is_ranking
             ends[:, output] = area_from_ratios(own[:, 0], own[:, 1]) if of_order else own.sum(1)
     return ends

@@ -20,16 +20,16 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
     few, counts = state.belief.deciding, state.belief.counts
     believed, directions, behind = _at_mean(state)
     influence, extra = _influence(state, believed, directions)
-    told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
-    return expected_reduction(*told, influence, extra, behind)
+    inputs = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
+    return expected_reduction(*inputs, influence, extra, behind)
 
 
 def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
     """Compute the same from draws, as if pending items came back at the mean."""
     directions, _ = _directions(state, xp.tensordot(engine.softmax(other.log_weight), other.pi, 1))
     log_weight = other.log_weight + other.tilt @ state.pending.astype(xp.float64)
-    left = xp.maximum(state.unlabelled - state.pending, 0)
-    return drawn_reduction(other.pi, log_weight, left, directions)
+    n_open = xp.maximum(state.unlabelled - state.pending, 0)
+    return drawn_reduction(other.pi, log_weight, n_open, directions)
 
 
 @engine.kept
@@ -51,12 +51,12 @@ def _directions(
     risk = measure.risk(state.masses(believed))
     table: Any = measure.table
     every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if table.is_curve else {}
-    found = xp.asarray(table.directions(risk, **every))
+    directions = xp.asarray(table.directions(risk, **every))
     behind = None
     if measure.sought is not None:
         best, behind = measure.sought.behind(table.value(risk))
-        found = measure.sought.sign * (found[..., best][..., None] - found)
-    return found[measure.attribute] / measure.size.sum(), behind
+        directions = measure.sought.sign * (directions[..., best][..., None] - directions)
+    return directions[measure.attribute] / measure.size.sum(), behind
 
 
 def at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
@@ -91,10 +91,10 @@ def _influence(
         return influence, xp.zeros_like(influence)
     apart = directions - otherwise[:, None]
     unlike = 1 - xp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
-    left = (state.unlabelled - state.pending) * unlike
-    by_row = engine.at(xp.zeros((errors.shape[0], *apart.shape[1:])))[state.row].add(left[:, None, None] * apart)
+    n_open = (state.unlabelled - state.pending) * unlike
+    by_row = engine.at(xp.zeros((errors.shape[0], *apart.shape[1:])))[state.row].add(n_open[:, None, None] * apart)
     # What pending items will tell counts.
-    told = engine.at(xp.zeros(errors.shape[0]))[state.row].add(state.pending * unlike)
-    strength = state.errors.strength + told
+    pending_labels = engine.at(xp.zeros(errors.shape[0]))[state.row].add(state.pending * unlike)
+    strength = state.errors.strength + pending_labels
     shown = apart + (by_row / (strength[:, None, None] + 1))[state.row]
     return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(xp.float32)

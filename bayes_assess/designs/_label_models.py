@@ -159,20 +159,20 @@ class CurveLabels:
 
     def learned(self, counts: Float[Array, "K C"]) -> CurveLabels:
         """Return the model after so many labels in all, those that are new learned one by one in a random order."""
-        left = counts - self.counts
+        new_labels = counts - self.counts
         key = engine.random.fold_in(engine.random.fold_in(self.curve.key, _ORDER), self.counts.sum().astype(xp.int32))
 
         def one(i, carry):
-            left, curve, errors = carry
-            upto = xp.cumsum(left.ravel())
+            new_labels, curve, errors = carry
+            upto = xp.cumsum(new_labels.ravel())
             place = xp.argmax(upto > engine.random.uniform(engine.random.fold_in(key, i)) * upto[-1])
-            cell, label = place // left.shape[1], place % left.shape[1]
+            cell, label = place // new_labels.shape[1], place % new_labels.shape[1]
             event = label == self.event[cell]
             errors = errors.observe(self.row[cell], label, ~event)
-            return engine.at(left)[cell, label].add(-1), curve.observe(cell, event), errors
+            return engine.at(new_labels)[cell, label].add(-1), curve.observe(cell, event), errors
 
-        n_new = left.sum().astype(xp.int64)
-        _, curve, errors = engine.fori_loop(0, n_new, one, (left, self.curve, self.errors))
+        n_new = new_labels.sum().astype(xp.int64)
+        _, curve, errors = engine.fori_loop(0, n_new, one, (new_labels, self.curve, self.errors))
         return replace(self, curve=curve, errors=errors, counts=counts)
 
     @property

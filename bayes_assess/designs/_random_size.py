@@ -98,8 +98,8 @@ class RandomSize(WeightedDesign):
         shown = whole.as_sums(state.counts) if self.random_size else {}
         if not last:
             return replace(state, draws=draws, memory=rounds._replace(shown=shown))
-        kept = engine.cond(closes, self._closed, lambda rounds: rounds, counted)
-        return replace(state, draws=draws, memory=kept._replace(shown=shown))
+        memory = engine.cond(closes, self._closed, lambda rounds: rounds, counted)
+        return replace(state, draws=draws, memory=memory._replace(shown=shown))
 
     @property
     def in_rounds(self) -> bool:
@@ -149,9 +149,9 @@ class RandomSize(WeightedDesign):
 
     def answer(self, state: WeightedState[RoundSums]) -> Estimate:
         """Estimate the measure, and how well it is known."""
-        found = super().answer(state)
+        estimate = super().answer(state)
         if not self.random_size:
-            return found
+            return estimate
         by_ratio = xp.asarray(self.interval_kind == "ratio")
         sample = RatioSample(
             **{name: state.measure.by_attribute(column) for name, column in state.memory.shown.items()},
@@ -160,7 +160,7 @@ class RandomSize(WeightedDesign):
             unlabelled=state.unlabelled,
         )
         spread = xp.diag(_of_means(state))
-        return found._replace(variance=xp.maximum(found.variance + spread, 0), by_ratio=by_ratio, sample=sample)
+        return estimate._replace(variance=xp.maximum(estimate.variance + spread, 0), by_ratio=by_ratio, sample=sample)
 
     def covariance(self, state: WeightedState[RoundSums]) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""
@@ -214,11 +214,11 @@ class RandomSize(WeightedDesign):
         state = super().restore(state, entry)
         if not self.in_rounds:
             return state
-        kept: dict[str, object] = {name: np.asarray(entry[name], np.float64) for name in self._of_open_round}
-        kept["repeats"] = {name: np.asarray(entry[name], np.float64) for name in state.memory.repeats}
+        open_round: dict[str, object] = {name: np.asarray(entry[name], np.float64) for name in self._of_open_round}
+        open_round["repeats"] = {name: np.asarray(entry[name], np.float64) for name in state.memory.repeats}
         if not np.asarray(state.pending).any():  # a round begins
-            kept["known"] = np.asarray(state.counts, np.float64)
-        return replace(state, memory=state.memory._replace(**kept))
+            open_round["known"] = np.asarray(state.counts, np.float64)
+        return replace(state, memory=state.memory._replace(**open_round))
 
 
 def _of_means(state: WeightedState[RoundSums]) -> Float[Array, "k k"]:

@@ -207,8 +207,8 @@ def plan_of(edges: np.ndarray, wanted: np.ndarray, p_min: float | None) -> Sampl
     """Make a plan, leaving out strata without items."""
     edges = edges.astype(np.int64)
     sizes = np.diff(edges, prepend=0)
-    kept = sizes > 0
-    return SamplingPlan(edges[kept], np.minimum(wanted, sizes)[kept].astype(np.int64), p_min)
+    has_items = sizes > 0
+    return SamplingPlan(edges[has_items], np.minimum(wanted, sizes)[has_items].astype(np.int64), p_min)
 
 
 def _lowest_precision(promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> float | None:

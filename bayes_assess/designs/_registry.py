@@ -60,7 +60,7 @@ def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None
     """
     serving = tuple(ARMS) if serving is None else serving
     able = [
-        name for name, other in DESIGNS.items() if (other.max_round is None or other.max_round >= m) and name in serving
+        name for name, kind in DESIGNS.items() if (kind.max_round is None or kind.max_round >= m) and name in serving
     ]
     if isinstance(design, str) and design in DESIGNS:
         design = DESIGNS[design]()
@@ -75,8 +75,8 @@ def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None
             f"There is no design {design!r}; the designs are {_names(DESIGNS)}.{did_you_mean(design, DESIGNS)}"
         )
     if not isinstance(design, Design):
-        found = f"the class {design.__name__}" if isinstance(design, type) else show(design)
-        raise DesignError(f"A design is a name or a Design object, such as Thompson(); found {found}.")
+        given = f"the class {design.__name__}" if isinstance(design, type) else show(design)
+        raise DesignError(f"A design is a name or a Design object, such as Thompson(); found {given}.")
     ours = DESIGNS.get(design.name) is type(design)
     kinds = {DESIGNS[name].plays_arms for name in serving if name in DESIGNS}
     if (ours and design.name not in serving) or (not ours and kinds and design.plays_arms not in kinds):

@@ -175,10 +175,10 @@ class RoundSums(NamedTuple, Generic[ModelT]):
         closes counts, too: it has found nothing besides what was known.
         """
         n = self.now.sum()
-        told = xp.where(self.asked > 0, n / xp.maximum(self.asked, 1), closes)
-        b = self.inclusion * told  # those told are random ones of those drawn
-        inverse, square = self._of_one(told)
-        weight = self.planned * told
+        share_told = xp.where(self.asked > 0, n / xp.maximum(self.asked, 1), closes)
+        b = self.inclusion * share_told  # those told are random ones of those drawn
+        inverse, square = self._of_one(share_told)
+        weight = self.planned * share_told
         return self._replace(
             weight=self.weight + weight,
             before=self.before + weight * self.known,

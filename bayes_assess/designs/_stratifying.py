@@ -54,4 +54,4 @@ class Stratifying(WeightedDesign):
         if pool.numeric:
             return DeviationStrata(self.n_strata, self.kind, lam=1.0)
         given = pool.confidence, pool.scores, pool.margins
-        return None if all(one is None for one in given) else Strata(self.n_strata, self.kind)
+        return None if all(values is None for values in given) else Strata(self.n_strata, self.kind)

@@ -218,8 +218,8 @@ class WeightedDesign(Design[WeightedState]):
     def answer(self, state: WeightedState) -> Estimate:
         """Estimate the measure, and how well it is known."""
         draws, centres = self.weighed(state)
-        found = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
-        return found._replace(beta=xp.asarray(self.interval_kind == "beta"))
+        estimate = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
+        return estimate._replace(beta=xp.asarray(self.interval_kind == "beta"))
 
     def evidence(
         self,
@@ -248,8 +248,8 @@ class WeightedDesign(Design[WeightedState]):
         missing = nonzero.any(-1) & ~np.asarray(state.draws.covered)
         check_drawn(name, int(np.asarray(measure.size)[missing].sum()))
         size, labelled, pending = (np.asarray(x) for x in (state.measure.size, state.counts, state.pending))
-        left = size if state.endless else size - labelled.sum(-1) - pending
-        return replace(state, measure=measure, remaining=np.where(nonzero.any(-1), left, 0))
+        n_open = size if state.endless else size - labelled.sum(-1) - pending
+        return replace(state, measure=measure, remaining=np.where(nonzero.any(-1), n_open, 0))
 
     def on_host(self, answer: Estimate, measure: CellMeasure) -> Estimate:
         """Return an answer with what its intervals need besides, found outside of compiled code."""
@@ -280,9 +280,9 @@ class WeightedDesign(Design[WeightedState]):
         """Return the estimate of a simulated campaign; labels and draws where losses are known elsewhere."""
         if not state.measure.has_losses:
             return state.counts, state.draws
-        found = self.answer(state)
+        estimate = self.answer(state)
         many = state.measure.n_attributes * state.measure.n_outcomes > _KEPT_OF_CAMPAIGNS
-        return found._replace(labelled=None) if many else found
+        return estimate._replace(labelled=None) if many else estimate
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of the unlabelled items of every cell: what scores say, here."""

@@ -75,15 +75,15 @@ class WithReplacement(WeightedDesign):
         as unlabelled ones that might be drawn: what is drawn in their place stands for them. Either is right if whether
         an item can be labelled depends neither on its label nor on how it is drawn.
         """
-        one = state.draws.proposal[:, -1]
-        mass = state.remaining * one
+        proposal = state.draws.proposal[:, -1]
+        mass = state.remaining * proposal
         cell = draw_cell(key, mass)
         draw = Draw(
-            weight=1 / (state.n_items * one[cell]),
-            p_new=xp.minimum(mass.sum() + ((state.undrawn - state.remaining) * one).sum(), 1.0),
-            p_pending=xp.zeros(()) if state.measure.stochastic else (state.pending * one).sum(),
+            weight=1 / (state.n_items * proposal[cell]),
+            p_new=xp.minimum(mass.sum() + ((state.undrawn - state.remaining) * proposal).sum(), 1.0),
+            p_pending=xp.zeros(()) if state.measure.stochastic else (state.pending * proposal).sum(),
         )
-        possible = (one > 0) & state.matters
+        possible = (proposal > 0) & state.matters
         return cell, draw, self.reserve(covering(state, possible), cell)
 
     def reserve(self, state: WeightedState, cell: Int[Array, ""]) -> WeightedState:

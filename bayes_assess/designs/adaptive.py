@@ -224,8 +224,8 @@ class Adaptive(Stratifying, WithReplacement):
         """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
         measure = state.measure
         norms = measure.norms(measure.risk(state.masses(pi)))
-        left = 1 - state.share_labelled if self.decay == "share" else 1 / (state.counts.sum() + 1)
-        floor = self.epsilon * norms.max() * left
+        factor = 1 - state.share_labelled if self.decay == "share" else 1 / (state.counts.sum() + 1)
+        floor = self.epsilon * norms.max() * factor
         if self.level == "block":
             items = state.items.astype(xp.float64)
             return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)

@@ -137,18 +137,18 @@ class Importance(RandomSize, Stratifying, WithReplacement):
         """Draw a batch; see `Design.draw`."""
         if not self.random_size:
             return super().draw(key, state, first, n, length)
-        rounds, left, undrawn = state.memory, state.remaining, state.undrawn
+        rounds, remaining, undrawn = state.memory, state.remaining, state.undrawn
         start, number = self.keys_of_batch(key, first, rounds)
         begins = state.pending.sum() == 0
         repeats = {name: xp.where(begins, 0.0, column) for name, column in rounds.repeats.items()}
         # Where nothing is left that can matter, any item is drawn.
-        q = xp.where((rounds.model * left).sum() > 0, rounds.model, 1.0)
-        instead = (q * xp.maximum(undrawn - left, 0)).sum()  # of items set aside, which others stand for
-        q = q / ((q * (left + repeats["distinct"])).sum() + instead)
-        fresh = q * (1 + instead / xp.maximum((q * left).sum(), 1e-300))
-        possible = (left * (q > 0)).sum()  # of which the last might take draws without end
-        n_draws = whole_draws(number, xp.minimum(n, possible - 0.5), log_missed(fresh), left * 1.0)
-        drawn = draw_repeatedly(start, q, left, repeats["distinct"], instead, n_draws, length)
+        q = xp.where((rounds.model * remaining).sum() > 0, rounds.model, 1.0)
+        instead = (q * xp.maximum(undrawn - remaining, 0)).sum()  # of items set aside, which others stand for
+        q = q / ((q * (remaining + repeats["distinct"])).sum() + instead)
+        fresh = q * (1 + instead / xp.maximum((q * remaining).sum(), 1e-300))
+        possible = (remaining * (q > 0)).sum()  # of which the last might take draws without end
+        n_draws = whole_draws(number, xp.minimum(n, possible - 0.5), log_missed(fresh), remaining * 1.0)
+        drawn = draw_repeatedly(start, q, remaining, repeats["distinct"], instead, n_draws, length)
         asked, inverse = drawn.counts.sum(), 1 / xp.where(q > 0, q, 1.0)
         included = -xp.expm1(n_draws * log_missed(q))
         repeats = {
@@ -160,7 +160,7 @@ class Importance(RandomSize, Stratifying, WithReplacement):
         rounds = rounds.handed_out(begins, state.counts, undrawn, included, asked, n, repeats)
         draws = Draw(weight=inverse[drawn.cells] / state.n_items, p_new=xp.ones(length), p_pending=xp.zeros(length))
         state = covering(state, (included > 0) & state.matters)
-        taken = {"pending": state.pending + drawn.counts, "remaining": left - drawn.counts}
+        taken = {"pending": state.pending + drawn.counts, "remaining": remaining - drawn.counts}
         return drawn.cells, draws, replace(state, memory=rounds, **taken)
 
     @x64

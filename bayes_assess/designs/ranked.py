@@ -295,7 +295,7 @@ def check_budget(design: RankedDesign, promise: Promise, n_items: int, budget: i
         return
     times = np.geomspace(1, 1 / promise.epsilon, _TRIED)
     looser = [_looser(promise, t) for t in times]
-    good = [one for one in looser if _least_labels(design, one, n_items) <= budget]
+    good = [candidate for candidate in looser if _least_labels(design, candidate, n_items) <= budget]
     reach = (
         f"with {budget:,} it can reach about epsilon={good[0].epsilon:.2g} and beta={good[0].beta:.3g} at best, where "
         "precision falls slowly"

@@ -212,13 +212,13 @@ def update_batch(
     """Learn the outcomes of `n` pending items, and count the steps that they settle, if any."""
     if design.one_by_one:
         for piece in _pieces(design, len(cells)):
-            told, found = _padded(cells[piece], outcomes[piece])
-            state = _update(design, state, told, found, len(cells[piece]))
+            padded_cells, padded_outcomes = _padded(cells[piece], outcomes[piece])
+            state = _update(design, state, padded_cells, padded_outcomes, len(cells[piece]))
         return state if settled is None or not len(settled.cell) else settle_batch(design, state, settled)
-    told, found = _padded(cells, outcomes)
+    padded_cells, padded_outcomes = _padded(cells, outcomes)
     if settled is None or not len(settled.cell):
-        return _update(design, state, told, found, len(cells))
-    return _update_and_settle(design, state, told, found, len(cells), _padded_steps(settled))
+        return _update(design, state, padded_cells, padded_outcomes, len(cells))
+    return _update_and_settle(design, state, padded_cells, padded_outcomes, len(cells), _padded_steps(settled))
 
 
 @_on_its_engine

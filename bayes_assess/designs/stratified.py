@@ -48,13 +48,13 @@ class Stratified(Stratifying):
         """Compute by what the next item is drawn, (K,) per item: how far every stratum is behind its share."""
         measure = state.measure
         taken = state.draws.new.sum(-1) + state.pending
-        taken, left = measure.by_block(taken), measure.by_block(state.remaining)
+        taken, remaining = measure.by_block(taken), measure.by_block(state.remaining)
         size = stratum_sizes(measure, state.draws, state.counts)
         behind = (taken.sum() + 1) * size / xp.maximum(size.sum(), 1) - taken
-        behind = xp.where(left > 0, xp.maximum(behind, 0), 0)
+        behind = xp.where(remaining > 0, xp.maximum(behind, 0), 0)
         # Strata may all be exhausted that are behind, if labels were told that nobody asked for.
-        stratum = xp.where(behind.sum() > 0, behind, left)
-        return (stratum / xp.maximum(left, 1))[measure.block]
+        stratum = xp.where(behind.sum() > 0, behind, remaining)
+        return (stratum / xp.maximum(remaining, 1))[measure.block]
 
     def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
         """Draw a stratum that is behind its share, and an item of it uniformly."""

@@ -238,15 +238,15 @@ class VarianceReduction(Design[BeliefState]):
         shape = record.exact.shape
         looks = engine.tree_map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
         about = setting.cells.events
-        found, joint = [], []
+        posteriors, joint = [], []
         for i in range(len(looks.exact)):
             look = engine.tree_map(itemgetter(i), looks._replace(bets=None))
             completed = Completion(about.outcome, about.row, replace(about.errors, **look.learned), look.counts)
             share = _with_groups(rng, about.coordinates, look.share, look.strength, look.events)
             draws = measure_draws(rng, setting.reward, share, look.strength, look.events, completed)
-            found.append(posterior_measure(draws, look.exact, look.cautious))
+            posteriors.append(posterior_measure(draws, look.exact, look.cautious))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
-        parts = [np.stack([one[i] for one in found]) for i in range(3)]
+        parts = [np.stack([posterior[i] for posterior in posteriors]) for i in range(3)]
         ends = None
         if looks.bets is not None:
             audit = first_audit(setting.reward, setting.playable)
@@ -263,11 +263,11 @@ class VarianceReduction(Design[BeliefState]):
         order: ScoreOrder | None = None,
     ) -> dict[str, object]:
         """Return fields of `Believed`."""
-        found: dict[str, object] = {"found": self.posterior(state, seed, level, order=order)}
+        fields: dict[str, object] = {"found": self.posterior(state, seed, level, order=order)}
         labels = np.asarray(state.counts)
         if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):
-            found["supposed"] = self.supposing(state, seed, skipped, order=order)
-        return found
+            fields["supposed"] = self.supposing(state, seed, skipped, order=order)
+        return fields
 
     def measuring(self, state: BeliefState, measure: CellMeasure, name: str) -> BeliefState:
         """Return the state with another measure of the same event in the place of its own.
