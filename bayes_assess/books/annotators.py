@@ -164,14 +164,14 @@ class AnnotatorBook:
                 now[name] = code
             elif code != before and not (item in self.settled and code == counts):
                 who = "is already labelled" if name == UNNAMED else f"was already labelled by {show(name)}:"
-                one, other = (show(value) for value in space.names([before, code]))
+                earlier, later = (show(value) for value in space.names([before, code]))
                 raise LabelError(
-                    f"Item {show(ids[at])} {who} {one}, and {other} contradicts that. Nothing was taken: leave the "
+                    f"Item {show(ids[at])} {who} {earlier}, and {later} contradicts that. Nothing was taken: leave the "
                     "item out, or correct its label."
                 )
         chosen = (np.array(places, np.intp) for places in (first, further))
-        one, other = (ToldLabels(*(column[places] for column in told)) for places in chosen)
-        return one, other
+        first_labels, further_labels = (ToldLabels(*(column[places] for column in told)) for places in chosen)
+        return first_labels, further_labels
 
     def most_say(self, item: int) -> int | None:
         """Return the code that more than half of an item's annotators gave, None where there is none."""
@@ -190,15 +190,15 @@ class AnnotatorBook:
         >>> book.why_undecided()[:73]
         '1 item has no majority: two annotators who differ are one against one. Le'
         """
-        left = [item for item in self.unresolved.tolist() if self.most_say(item) is None]
-        if not left:
+        ties = [item for item in self.unresolved.tolist() if self.most_say(item) is None]
+        if not ties:
             return ""
-        pairs = all(len(self.of_item(item)) == 2 for item in left)
-        names = [name for name in self.names if any(item in self.labels[name] for item in left) and name != UNNAMED]
+        pairs = all(len(self.of_item(item)) == 2 for item in ties)
+        names = [name for name in self.names if any(item in self.labels[name] for item in ties) and name != UNNAMED]
         why = "two annotators who differ are one against one" if pairs else "no label has more than half of its votes"
-        another, it = ("a third one" if pairs else "another one"), "it" if len(left) == 1 else "them"
+        another, it = ("a third one" if pairs else "another one"), "it" if len(ties) == 1 else "them"
         rules = f", take the word of one of them (rule {' or '.join(map(repr, names))})" if names else ""
-        lack = f"{plural(len(left), 'item')} {'has' if len(left) == 1 else 'have'} no majority"
+        lack = f"{plural(len(ties), 'item')} {'has' if len(ties) == 1 else 'have'} no majority"
         return f"{lack}: {why}. Let {another} label {it}{rules}, or decide yourself."
 
     def by_rule(self, rule: str) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
@@ -213,8 +213,8 @@ class AnnotatorBook:
             known = listing([MAJORITY, *self.names], 30)
             raise LabelError(f"A rule is 'majority' or the name of an annotator; found {show(rule)}, of {known}.")
         own = self.labels.get(rule, {})
-        found = {item: self.most_say(item) if rule == MAJORITY else own.get(item) for item in self.unresolved.tolist()}
-        decided = {item: code for item, code in found.items() if code is not None}
+        codes = {item: self.most_say(item) if rule == MAJORITY else own.get(item) for item in self.unresolved.tolist()}
+        decided = {item: code for item, code in codes.items() if code is not None}
         return np.array(list(decided), np.intp), np.array(list(decided.values()), np.int64)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -223,7 +223,7 @@ class AnnotatorBook:
         told = [np.array(list(labels.items()), np.int64).reshape(-1, 2) for labels in self.labels.values()]
         return {
             "names": np.frombuffer(json.dumps(self.names).encode(), np.uint8),
-            "n_told": np.array([len(one) for one in told], np.int64),
+            "n_told": np.array([len(pairs) for pairs in told], np.int64),
             "told": np.concatenate([*told, np.zeros((0, 2), np.int64)]),
             "settled": np.array(sorted(self.settled), np.int64),
             "first": np.array([(item, place[name]) for item, name in self.first.items()], np.int64).reshape(-1, 2),
@@ -233,7 +233,7 @@ class AnnotatorBook:
         """Take over what `arrays` returned, into a book that is new."""
         told = np.split(arrays["told"], np.cumsum(arrays["n_told"])[:-1])
         names = json.loads(arrays["names"].tobytes())
-        self.labels = {name: dict(one.tolist()) for name, one in zip(names, told, strict=False)}
+        self.labels = {name: dict(pairs.tolist()) for name, pairs in zip(names, told, strict=False)}
         self.settled = set(arrays["settled"].tolist())
         self.first = {item: names[place] for item, place in arrays["first"].tolist()}
 
@@ -310,6 +310,6 @@ def annotator_names(annotator: ArrayLike, n: int, shown: Iterable[str] = ()) -> 
                 f"No annotator can be called {show(name)}, which means something else in sheets and rules; take "
                 "another name."
             )
-    found = np.full(n, UNNAMED, object)
-    found[~missing_mask(values)] = [name or UNNAMED for name in names]
-    return found
+    annotators = np.full(n, UNNAMED, object)
+    annotators[~missing_mask(values)] = [name or UNNAMED for name in names]
+    return annotators

@@ -133,9 +133,9 @@ class ItemBook:
     def next_items(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the next items of these cells: each cell's own order is the random draw within it."""
         which, place, wanted = np.unique(cells, return_inverse=True, return_counts=True)
-        found = np.empty(len(cells), np.int64)
-        found[np.argsort(place, kind="stable")] = self._unseen_of(which, wanted)
-        return found
+        items = np.empty(len(cells), np.int64)
+        items[np.argsort(place, kind="stable")] = self._unseen_of(which, wanted)
+        return items
 
     def _unseen_of(self, which: Int[np.ndarray, " m"], wanted: Int[np.ndarray, " m"]) -> Int[np.ndarray, " n"]:
         """Return so many unseen items of every one of these cells, cell by cell, each in its order.

@@ -66,8 +66,8 @@ class RankUnits(UnitSource):
             return {}
         new: dict[Hashable, int] = {}
         for name, rank in zip(ids.tolist(), ranks.tolist(), strict=True):
-            other = self._ranks.get(name, new.get(name))
-            if other is not None and other != rank:
-                raise PoolError(f"id_at gave the id {show(name)} to ranks {other:,} and {rank:,}; give each its own.")
+            earlier = self._ranks.get(name, new.get(name))
+            if earlier is not None and earlier != rank:
+                raise PoolError(f"id_at gave the id {show(name)} to ranks {earlier:,} and {rank:,}; give each its own.")
             new[name] = rank
         return new

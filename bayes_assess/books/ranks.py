@@ -193,14 +193,14 @@ class RankBook:
         if end - start <= _DENSE * (len(taken) + n):
             free = np.setdiff1d(np.arange(start + 1, end + 1), taken, assume_unique=True)
             return rng.choice(free, n, replace=False)
-        found = np.empty(0, np.int64)
-        while len(found) < n:
-            tried = rng.integers(start + 1, end + 1, n - len(found))
+        ranks = np.empty(0, np.int64)
+        while len(ranks) < n:
+            tried = rng.integers(start + 1, end + 1, n - len(ranks))
             # In the order of drawing: sorted, the first ones would be too low.
             _, first = np.unique(tried, return_index=True)
             tried = tried[np.sort(first)]
-            found = np.append(found, tried[~_held(taken, tried) & ~np.isin(tried, found)])
-        return found
+            ranks = np.append(ranks, tried[~_held(taken, tried) & ~np.isin(tried, ranks)])
+        return ranks
 
 
 def _held(held: Int[np.ndarray, " m"], ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
