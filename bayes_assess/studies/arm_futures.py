@@ -69,7 +69,7 @@ class ArmFutures(Futures[CellState]):
         self, which: Int[np.ndarray, " f"], n_labels: int, advance: Callable[[int], None]
     ) -> Int[np.ndarray, "f K O"]:
         """Go on to a number of labels; return all labels by cell and outcome."""
-        counts, remaining, left = (column[which] for column in self._items)
+        counts, remaining, labels_left = (column[which] for column in self._items)
         prior, placed = self.setting.prior, counts
         posterior = prior.update_counts(placed) if self.design.learns else prior
         for n in self.blocks(int(counts[0].sum()), n_labels):
@@ -83,9 +83,9 @@ class ArmFutures(Futures[CellState]):
                 reward=cast("Any", self.setting.reward),
             )
             asked = self.design.ask_block(self._rng, campaigns, n)
-            labels = drawn_without_replacement(self._rng, left, asked)
-            counts, remaining, left = counts + labels, remaining - asked, left - labels
-        for all_, some in zip(self._items, (counts, remaining, left), strict=True):
+            labels = drawn_without_replacement(self._rng, labels_left, asked)
+            counts, remaining, labels_left = counts + labels, remaining - asked, labels_left - labels
+        for all_, some in zip(self._items, (counts, remaining, labels_left), strict=True):
             all_[which] = some
         advance(len(which))
         return counts

@@ -72,10 +72,10 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
         with jax.enable_x64(True):
             counts, looks = jax.device_put((self.played_on.counts, self.looks))
             kept = self.before_batches(batch, start)
-            found = jax.device_get(_campaigns(type(self), design, batch, keys, start, counts, kept, looks))
-        found = self.digested(*found)
+            record = jax.device_get(_campaigns(type(self), design, batch, keys, start, counts, kept, looks))
+        record = self.digested(*record)
         advance(len(keys))
-        return found
+        return record
 
     def before_batches(self, batch: int, state: State) -> object:
         """Return what is kept of the batches of a campaign before there are any."""
@@ -94,8 +94,8 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
 
     def campaigns(self, record: Any) -> Campaigns:
         """Return what is kept of all campaigns."""
-        found, far = record
-        return replace(super().campaigns(found), divergence=far)
+        at_looks, far = record
+        return replace(super().campaigns(at_looks), divergence=far)
 
 
 # Vectors as wide as the processor has them: compilers take half of that by default, as few instructions slow it down.
@@ -136,8 +136,8 @@ def _campaigns(
             carry = lax.fori_loop(carry.t, look, lambda _, carry: one_label(design, carry, kind.after_batch), carry)
             return carry, kind.at_look(design, looked_at(design, carry), carry.left, carry.kept)
 
-        last, found = lax.scan(until, start, looks)
-        return found, last.kept
+        last, at_looks = lax.scan(until, start, looks)
+        return at_looks, last.kept
 
     run = of_random_rounds if design.random_size else campaign
     return lax.map(run, keys) if design.one_by_one else jax.vmap(run)(keys)

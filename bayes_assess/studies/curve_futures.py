@@ -34,8 +34,8 @@ class CurveFutures(SeparateFutures[BeliefState]):
     >>> a = ba.assess(ba.Pool(scores=np.linspace(0.05, 0.95, 40)), ba.Metric("f1"), seed=0)
     >>> unlabelled = imagined_labels(a.design, a._state, a._setting, 2, seed=0)
     >>> futures = CurveFutures(a.design, a._state, unlabelled, a._setting, seed=0)
-    >>> found = [futures.campaigns(np.arange(2), n, 0.95).record for n in (10, 40)]
-    >>> few, all_ = (np.diff(one.interval(0.95))[:, 0, 0, 0] for one in found)
+    >>> records = [futures.campaigns(np.arange(2), n, 0.95).record for n in (10, 40)]
+    >>> few, all_ = (np.diff(record.interval(0.95))[:, 0, 0, 0] for record in records)
     >>> (few > 0.1).tolist(), all_.tolist()
     ([True, True], [0.0, 0.0])
     """

@@ -226,17 +226,17 @@ class SeparateFutures(Futures[StateT]):
     @cached_property
     def _campaigns(self) -> list[tuple[StateT, Int[np.ndarray, "K O"]]]:
         """What every future knows, and its labels that are left; changes as they go on."""
-        return [(self.start(rng), left) for rng, left in zip(self._streams, self.unlabelled, strict=True)]
+        return [(self.start(rng), labels_left) for rng, labels_left in zip(self._streams, self.unlabelled, strict=True)]
 
     def followed(self, which: Int[np.ndarray, " f"], n_labels: int, advance: Callable[[int], None]) -> Any:
         """Go on to a number of labels; return what the design records, arrays (f, ...)."""
         records = []
         for number in which.tolist():
-            state, left = self._campaigns[number]
+            state, labels_left = self._campaigns[number]
             for n in self.blocks(int(np.asarray(state.counts).sum()), n_labels):
-                state, labels = self.block(self._streams[number], state, left, n)
-                left = left - labels
-            self._campaigns[number] = state, left
+                state, labels = self.block(self._streams[number], state, labels_left, n)
+                labels_left = labels_left - labels
+            self._campaigns[number] = state, labels_left
             records.append(tree_map(np.asarray, engine.fetched(self.record(state))))
             advance(1)
         return stacked(records)

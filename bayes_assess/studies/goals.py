@@ -139,5 +139,5 @@ def random_labels_to(
         What the interval is to be; not a number where that is unknown, and so are the labels.
     """
     known = np.isfinite(width)
-    found = goal.question.random_labels(cells, full, np.where(known, width, 1.0), goal.level, goal.of == "overall")
-    return None if found is None else np.where(known, np.ceil(found), np.nan)
+    n_labels = goal.question.random_labels(cells, full, np.where(known, width, 1.0), goal.level, goal.of == "overall")
+    return None if n_labels is None else np.where(known, np.ceil(n_labels), np.nan)

@@ -140,12 +140,12 @@ class MultilabelCampaigns(CompiledCampaigns):
         self, looks: tuple[np.ndarray, np.ndarray], batches: DrawnBatches[np.ndarray]
     ) -> tuple[ItemsEstimate, None]:
         """Estimate from the items of some campaigns."""
-        found = []
-        for one in zip(*batches._replace(missed=looks[0], last=looks[1]), strict=True):
-            drawn = DrawnBatches(*one)
+        estimates = []
+        for arrays in zip(*batches._replace(missed=looks[0], last=looks[1]), strict=True):
+            drawn = DrawnBatches(*arrays)
             items = _items_of(drawn.cells, self.plan.setting.cells, self._rng)
-            found.append(stacked([self._look(drawn, items, at) for at in range(len(self.looks))]))
-        return stacked(found), None
+            estimates.append(stacked([self._look(drawn, items, at) for at in range(len(self.looks))]))
+        return stacked(estimates), None
 
     def _look(self, drawn: DrawnBatches[np.ndarray], items: Int[np.ndarray, " N"], at: int) -> ItemsEstimate:
         """Estimate from the first labels of a campaign; of a batch some of which are missing they are random ones."""

@@ -44,7 +44,7 @@ class NumericCampaigns(CompiledCampaigns):
         possible, errors = possible_errors(pool, question), question.item_losses(pool, slice(None), labels)
         counts, draws = drawn.record
         starts = np.cumsum(cells.sizes) - cells.sizes
-        rng, found = generator(self.seed, "numbers"), []
+        rng, estimates = generator(self.seed, "numbers"), []
         for r in range(len(counts)):
             order = np.lexsort((rng.random(pool.n_items), cell))  # the items of every cell, in random order
             rank = np.arange(pool.n_items) - starts[cell[order]]
@@ -55,9 +55,9 @@ class NumericCampaigns(CompiledCampaigns):
                     start, counts=counts[r, b], draws=jax.tree.map(lambda x, r=r, b=b: x[r, b], draws), memory=()
                 )
                 asked, ends = np.zeros(len(items), np.int64), possible.ends(items, errors[items])
-                one, _ = weighted_numbers(
+                estimate, _ = weighted_numbers(
                     design, state, question.spec, losses[items], cell[items], asked, believed, extremes, ends
                 )
-                row.append(one)
-            found.append(stacked(row))
-        return replace(drawn, record=stacked(found), full=losses.mean(0), divergence=None)
+                row.append(estimate)
+            estimates.append(stacked(row))
+        return replace(drawn, record=stacked(estimates), full=losses.mean(0), divergence=None)

@@ -73,19 +73,19 @@ def label_probabilities(labels: ArrayLike, pool: Pool, seed: int) -> Float[np.nd
         for _ in range(_ANSWERS):
             np.add.at(counts, (items, pool.label_space.complete_codes(labels(rng, items), pool.n_items)), 1)
         return counts / _ANSWERS
-    found = np.asarray(values_of(labels))
-    if found.shape != shape or found.dtype.kind not in "iuf":
+    probabilities = np.asarray(values_of(labels))
+    if probabilities.shape != shape or probabilities.dtype.kind not in "iuf":
         raise LabelError(
             f"A stochastic oracle is a table of probabilities with a row per item and a column per class, {shape}, or "
-            f"a function that draws labels; found values of shape {found.shape}."
+            f"a function that draws labels; found values of shape {probabilities.shape}."
         )
-    wrong = first_true(~((found >= 0).all(1) & (np.abs(found.sum(1) - 1) <= _ROUNDING)))
+    wrong = first_true(~((probabilities >= 0).all(1) & (np.abs(probabilities.sum(1) - 1) <= _ROUNDING)))
     if wrong is not None:
         raise LabelError(
             f"The probabilities of the labels of an item are not negative and sum to 1; those of row {wrong} are "
-            f"{show(found[wrong].tolist())}."
+            f"{show(probabilities[wrong].tolist())}."
         )
-    return found / found.sum(1, keepdims=True)
+    return probabilities / probabilities.sum(1, keepdims=True)
 
 
 def expected_counts(cells: Cells, probabilities: Float[np.ndarray, "M C"]) -> Float[np.ndarray, "K C"]:
@@ -98,4 +98,4 @@ def expected_counts(cells: Cells, probabilities: Float[np.ndarray, "M C"]) -> Fl
     [[1.5, 0.5], [0.0, 1.0]]
     """
     cell = cells.source.cells_of(np.arange(cells.n_items))
-    return np.stack([np.bincount(cell, one, cells.n_cells) for one in probabilities.T], axis=-1)
+    return np.stack([np.bincount(cell, column, cells.n_cells) for column in probabilities.T], axis=-1)

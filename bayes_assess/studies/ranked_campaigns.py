@@ -49,15 +49,15 @@ class RankedCampaigns(SimulatedCampaigns[RankedDesign, int]):
         """Run one campaign; return a RankedRecord."""
         question, design = self.question, self.plan.design
         book = RankBook(design, question.promise, self.ranked.n_items, lot, self.ranked.positive)
-        found, labels = [], []
+        curves, labels = [], []
         for look in self.looks.tolist():
             while book.n_labelled < look and not book.done:
                 ranks = book.draw(look - book.n_labelled)
                 book.hand_out(ranks)
                 book.tell(ranks, self.codes_by_rank[ranks - 1])
             answer = PrecisionCurveResult.of(question, design, self.ranked, book.labels, book.plan, self.level)
-            found.append(answer.at(self.ranks))
+            curves.append(answer.at(self.ranks))
             labels.append(answer.labels_used)
         advance(1)
-        estimate, lower, upper = (np.stack(column)[None] for column in zip(*found, strict=True))
+        estimate, lower, upper = (np.stack(column)[None] for column in zip(*curves, strict=True))
         return RankedRecord(estimate, lower, upper, np.array(labels)[None])

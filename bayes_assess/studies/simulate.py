@@ -125,8 +125,8 @@ def simulate(
             pool = pool.with_classes(pool.label_space.including(labels))
         pool, codes = question.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
     plans = _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle)
-    one = next(iter(plans.values()))
-    most = ENDLESS if one.setting.stochastic and budgets is not None else one.setting.n_playable
+    first_plan = next(iter(plans.values()))
+    most = ENDLESS if first_plan.setting.stochastic and budgets is not None else first_plan.setting.n_playable
     looks, each = _looks(budgets, most, question.labels_each), question.labels_each
     if not is_whole(repeats):
         raise BudgetError(f"The number of repeats is a positive whole number; found {show(repeats)}.")
@@ -138,7 +138,7 @@ def simulate(
     keep_compiled()
     with in_steps("campaigns", len(plans) * int(repeats), wanted=progress) as advance:
         for name, plan in plans.items():
-            twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
+            twin = next((earlier for earlier in campaigns if plan.chooses_as(plans[earlier])), None)
             if twin is None:
                 leave_room()
                 kind = RankedCampaigns if plan.design.of_ranks else _OF_LABELS[pool.label_space.kind]
@@ -147,7 +147,7 @@ def simulate(
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
                 advance(int(repeats))
-    return Study(question, one.setting.cells, one.full, looks * each, campaigns, level)
+    return Study(question, first_plan.setting.cells, first_plan.full, looks * each, campaigns, level)
 
 
 def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) -> dict[str, StudiedDesign]:

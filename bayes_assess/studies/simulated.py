@@ -93,12 +93,12 @@ class SimulatedCampaigns(ABC, Generic[DesignT, LotT]):
 
     def run(self, repeats: int, advance: Callable[[int], None]) -> Campaigns:
         """Run so many campaigns, some side by side; `advance` is told how many are done."""
-        left = repeats  # lots may have more campaigns than are wanted
+        n_left = repeats  # lots may have more campaigns than are wanted
 
         def advance_wanted(n: int) -> None:
-            nonlocal left
-            wanted = min(n, left)
-            left -= wanted
+            nonlocal n_left
+            wanted = min(n, n_left)
+            n_left -= wanted
             advance(wanted)
 
         with ThreadPoolExecutor(self.n_threads) as threads:

@@ -173,12 +173,12 @@ class Study:
         {'random': 300, 'thompson': 300}
         """
         score, reached = self._criterion(score, value)
-        found = {}
+        labels = {}
         for name, scores in self.scores.items():
             good = reached(scores[score].mean(0))
             stays = np.logical_and.accumulate(good[::-1])[::-1]
-            found[name] = int(self.budgets[np.argmax(stays)]) if stays.any() else None
-        return found
+            labels[name] = int(self.budgets[np.argmax(stays)]) if stays.any() else None
+        return labels
 
     def labels_each(self, score: str | None = None, value: float | None = None) -> dict[str, Float[np.ndarray, " R"]]:
         """Labels after which every single campaign first reaches a value of a score, as [ABA] counts in Tables 6, 7, 9.
@@ -202,11 +202,11 @@ class Study:
         [300.0, 300.0, 300.0, 300.0, 300.0]
         """
         score, reached = self._criterion(score, value)
-        found = {}
+        labels = {}
         for name, scores in self.scores.items():
             good = reached(scores[score])
-            found[name] = np.where(good.any(1), self.budgets[good.argmax(1)], np.inf)
-        return found
+            labels[name] = np.where(good.any(1), self.budgets[good.argmax(1)], np.inf)
+        return labels
 
     def table(self, budgets: int | Sequence[int] | None = None) -> Table:
         """Tabulate mean scores with standard errors (of several campaigns), one row per design and budget.
@@ -331,7 +331,7 @@ class _Lazy(Mapping[str, _Found], Generic[_Source, _Found]):
 
     def __repr__(self) -> str:
         def said(name: str) -> str:
-            found = self._done.get(name)
-            return "computed when looked at" if found is None else f"array of shape {np.asarray(found).shape}"
+            value = self._done.get(name)
+            return "computed when looked at" if value is None else f"array of shape {np.asarray(value).shape}"
 
         return "{" + ", ".join(f"{name!r}: <{said(name)}>" for name in self) + "}"
