@@ -66,10 +66,10 @@ def read_part(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
         if signature != b"PK\x03\x04":
             raise zipfile.BadZipFile(f"{name} is not where the archive says it is")
         stream.seek(sum(lengths), 1)
-        found = unpack(stream.read(part.compress_size), part.file_size)
-    if len(found) != part.file_size or zlib.crc32(found) != part.CRC:
+        content = unpack(stream.read(part.compress_size), part.file_size)
+    if len(content) != part.file_size or zlib.crc32(content) != part.CRC:
         raise zipfile.BadZipFile(f"{name} is damaged")
-    return found
+    return content
 
 
 def _zstandard() -> Callable[[bytes, int], bytes]:

@@ -76,8 +76,8 @@ def frame_of(values: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | nw.Serie
     try:
         native = nw.from_native(values, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError as error:
-        found = ", ".join(line.removeprefix("- ") for line in str(error).splitlines()[1:])
-        raise PoolError(f"Columns of a data frame need names that differ; found {found}. Rename them.") from None
+        names = ", ".join(line.removeprefix("- ") for line in str(error).splitlines()[1:])
+        raise PoolError(f"Columns of a data frame need names that differ; found {names}. Rename them.") from None
     return native if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series) else None
 
 

@@ -42,14 +42,14 @@ def text_of(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
         return np.array([], dtype=str)
     compute = import_module("pyarrow.compute")  # its functions are made at import
     letters = max(compute.max(compute.utf8_length(column)).as_py(), 1)
-    found = np.zeros(len(column), f"U{letters}")
+    texts = np.zeros(len(column), f"U{letters}")
     chunks, start = column.chunks if isinstance(column, pa.ChunkedArray) else [column], 0
     for chunk in chunks:
         for at in range(0, len(chunk), _ROWS):
             part = chunk[at : at + _ROWS]
-            _fill(found[start : start + len(part)], part, letters)
+            _fill(texts[start : start + len(part)], part, letters)
             start += len(part)
-    return found
+    return texts
 
 
 def numbers_of(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
@@ -61,13 +61,13 @@ def numbers_of(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     >>> numbers_of(pa.chunked_array([[0.5, None], [0.25]])).tolist()
     [0.5, nan, 0.25]
     """
-    found, start = np.empty(len(column)), 0
+    floats, start = np.empty(len(column)), 0
     for chunk in column.chunks:
         filled = chunk.fill_null(np.nan) if chunk.null_count else chunk
         at = slice(filled.offset, filled.offset + len(filled))
-        found[start : start + len(filled)] = np.frombuffer(filled.buffers()[1], np.float64)[at] if len(filled) else 0.0
+        floats[start : start + len(filled)] = np.frombuffer(filled.buffers()[1], np.float64)[at] if len(filled) else 0.0
         start += len(filled)
-    return found
+    return floats
 
 
 def is_double(column: pa.ChunkedArray | pa.Array) -> bool:

@@ -100,16 +100,16 @@ def _processor() -> str:
 
 def _prune(folder: Path) -> None:
     """Delete what is old, the oldest where there is too much, and what an interrupted process left empty."""
-    kept, oldest = [], time.time() - 86_400 * _MOST_DAYS
+    files, oldest = [], time.time() - 86_400 * _MOST_DAYS
     for entry in os.scandir(folder):
         if entry.is_file():
             status = entry.stat()
             if status.st_size and status.st_mtime > oldest:
-                kept.append((status.st_mtime, status.st_size, entry.path))
+                files.append((status.st_mtime, status.st_size, entry.path))
             else:
                 Path(entry.path).unlink(missing_ok=True)
-    total = sum(size for _, size, _ in kept)
-    for _, size, path in sorted(kept):
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
         if total <= _MOST_BYTES:
             break
         total -= size

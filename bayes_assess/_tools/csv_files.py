@@ -104,25 +104,25 @@ def open_csv(path: Path, n_found: Callable[[list[str]], int]) -> CsvFile:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "sheet.csv")
     ...     _ = path.write_text("ID ;note\n7;a, b\n", encoding="utf-16")
-    ...     found = open_csv(path, lambda header: "ID" in header)
-    ...     print(found.delimiter, found.header, next(found.chunks()))
+    ...     file = open_csv(path, lambda header: "ID" in header)
+    ...     print(file.delimiter, file.header, next(file.chunks()))
     ; ['ID', 'note'] (2, [['7', 'a, b']])
     """
     encoding = encoding_of(path)
     with path.open(encoding=encoding, newline="") as stream:
         separator = _SEPARATOR.match(stream.readline(20))
     skipped, delimiters = (1, separator[1]) if separator else (0, DELIMITERS)
-    found, problems = [], []
+    files, problems = [], []
     for delimiter in delimiters:
         try:
             number, header = _header(path, encoding, delimiter, skipped)
         except UnreadableCsv as error:
             problems.append(error)
             continue
-        found.append(CsvFile(path, encoding, delimiter, [name.strip() for name in header], number, skipped))
-    if not found:
+        files.append(CsvFile(path, encoding, delimiter, [name.strip() for name in header], number, skipped))
+    if not files:
         raise problems[0]
-    return max(found, key=lambda file: (n_found(file.header), len(file.header)))
+    return max(files, key=lambda file: (n_found(file.header), len(file.header)))
 
 
 def encoding_of(path: Path, others: Sequence[str] = (WINDOWS,)) -> str:
@@ -172,9 +172,9 @@ def _decode(path: Path, encoding: str) -> None:
             try:
                 decoder.decode(part, final=not part)
             except UnicodeDecodeError as error:
-                kept = len(error.object) - len(part)
+                n_kept = len(error.object) - len(part)
                 raise UnicodeDecodeError(
-                    error.encoding, b"\0", before + error.start - kept, before + error.end - kept, error.reason
+                    error.encoding, b"\0", before + error.start - n_kept, before + error.end - n_kept, error.reason
                 ) from None
             if not part:
                 return

@@ -35,11 +35,11 @@ else:
         def __getattr__(self, name: str) -> object:
             from bayes_assess._tools.pytrees import register_waiting
 
-            found = getattr(import_module(self._name), name)
+            value = getattr(import_module(self._name), name)
             if "jax" in sys.modules:
                 register_waiting()
-            setattr(self, name, found)
-            return found
+            setattr(self, name, value)
+            return value
 
     jax, jnp, lax = _Lazy("jax"), _Lazy("jax.numpy"), _Lazy("jax.lax")
     numpyro, dist = _Lazy("numpyro"), _Lazy("numpyro.distributions")

@@ -92,7 +92,7 @@ def tree_map(function: Callable[..., Any], tree: T, *others: T) -> T:
     if apart is None:
         return function(tree, *others)
     children, together = apart
-    rest = [found[0] for found in map(_taken_apart, others) if found is not None]
+    rest = [parts[0] for parts in map(_taken_apart, others) if parts is not None]
     return together([tree_map(function, *nodes) for nodes in zip(children, *rest, strict=True)])
 
 
@@ -161,14 +161,14 @@ def _taken_apart(node: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | No
         return [], lambda _: None
     if kind in _FIELDS:
         data, meta = _FIELDS[kind]
-        kept = {name: getattr(node, name) for name in meta}
-        made = lambda found: kind(**dict(zip(data, found, strict=True)), **kept)  # noqa: E731
+        static = {name: getattr(node, name) for name in meta}
+        made = lambda children: kind(**dict(zip(data, children, strict=True)), **static)  # noqa: E731
         return [getattr(node, name) for name in data], made
     if isinstance(node, tuple):
-        return list(node), (lambda found: kind(*found)) if hasattr(node, "_fields") else kind
+        return list(node), (lambda children: kind(*children)) if hasattr(node, "_fields") else kind
     if kind is list:
         return node, list
     if kind is dict:
         names = sorted(node)
-        return [node[name] for name in names], lambda found: dict(zip(names, found, strict=True))
+        return [node[name] for name in names], lambda children: dict(zip(names, children, strict=True))
     return None

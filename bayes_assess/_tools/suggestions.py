@@ -37,11 +37,11 @@ def near_names(name: object, known: Iterable[str], cutoff: float = 0.6, end: str
     (['thompson'], ['group-accuracy'])
     """
     folded: dict[str, str] = {}
-    for one in known:
-        folded |= {_folded(f"{one}{end}"): one, _folded(one): one}
+    for candidate in known:
+        folded |= {_folded(f"{candidate}{end}"): candidate, _folded(candidate): candidate}
     meant = _folded(name[:_LONGEST] if isinstance(name, str) else show(name))
     near = difflib.get_close_matches(meant, list(folded), n=3, cutoff=cutoff)
-    return list(dict.fromkeys(folded[one] for one in near))
+    return list(dict.fromkeys(folded[candidate] for candidate in near))
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

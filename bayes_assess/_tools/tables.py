@@ -374,8 +374,8 @@ class Table:
         if max_rows is not None and count > max_rows:
             tail = max_rows // 2
             head = max_rows - tail
-        kept = np.r_[:head, count - tail : count]
-        cells = [as_text(values[kept], self._formats.get(name)) for name, values in self._columns.items()]
+        rows = np.r_[:head, count - tail : count]
+        cells = [as_text(values[rows], self._formats.get(name)) for name, values in self._columns.items()]
         right = [is_numeric(values) for values in self._columns.values()]
         return View([one_line(name) for name in self.columns], cells, right, head, count - head - tail)
 

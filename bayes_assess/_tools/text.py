@@ -40,16 +40,16 @@ class View:
 
     def narrowed(self, widths: list[int]) -> tuple[View, list[int]]:
         """Leave out columns in the middle until a line fits; the first and the last stay."""
-        kept = list(range(len(widths)))
-        while len(kept) > 2 and sum(widths[i] + 2 for i in kept) + 5 > MAX_WIDTH:
-            kept.pop((len(kept) + 1) // 2)
-        left_out = len(widths) - len(kept)
+        columns = list(range(len(widths)))
+        while len(columns) > 2 and sum(widths[i] + 2 for i in columns) + 5 > MAX_WIDTH:
+            columns.pop((len(columns) + 1) // 2)
+        left_out = len(widths) - len(columns)
         if not left_out:
             return self, widths
-        gap = next(place for place, column in enumerate(kept) if place != column)
+        gap = next(place for place, column in enumerate(columns) if place != column)
 
         def spliced(values: list, filler: object) -> list:
-            shown = [values[i] for i in kept]
+            shown = [values[i] for i in columns]
             return [*shown[:gap], filler, *shown[gap:]]
 
         dots = ["..."] * (len(self.cells[0]))
@@ -200,17 +200,17 @@ def shortened(texts: Sequence[str], most: int) -> list[str]:
 
 def _alike(short: Mapping[str, str]) -> list[list[str]]:
     """Collect the texts that look alike once they are cut."""
-    found = defaultdict(list)
+    by_cut = defaultdict(list)
     for text, cut in short.items():
-        found[cut].append(text)
-    alike = ([text for text in texts if text != cut] for cut, texts in found.items() if len(texts) > 1)
+        by_cut[cut].append(text)
+    alike = ([text for text in texts if text != cut] for cut, texts in by_cut.items() if len(texts) > 1)
     return [texts for texts in alike if texts]
 
 
 def _cut_around_difference(texts: Sequence[str], most: int) -> dict[str, str]:
     """Cut texts before and after the first place at which two of them differ."""
     first, last = min(texts), max(texts)  # which part first
-    common = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     head = max((most - 6) // 3, 1)
     start = max(common - head // 2, 0)
     cut = {}

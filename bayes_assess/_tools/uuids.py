@@ -22,13 +22,13 @@ def uuid_text(values: object) -> np.ndarray | None:
     >>> uuid_text(np.array(["cfcd2084", 7], object)) is None
     True
     """
-    found: Any = values
-    if isinstance(found, np.ndarray):
-        if found.dtype.kind != "O" or found.ndim != 1 or not found.size or not isinstance(found[0], UUID):
+    column: Any = values
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind != "O" or column.ndim != 1 or not column.size or not isinstance(column[0], UUID):
             return None
-        rows = [value.bytes if isinstance(value, UUID) else None for value in found]
-    elif is_uuid(found):
-        rows = found.cast(found.type.storage_type).to_pylist()
+        rows = [value.bytes if isinstance(value, UUID) else None for value in column]
+    elif is_uuid(column):
+        rows = column.cast(column.type.storage_type).to_pylist()
     else:
         return None
     known = [row for row in rows if row is not None]

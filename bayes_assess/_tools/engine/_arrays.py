@@ -136,7 +136,7 @@ def is_traced(*values: object) -> bool:
 def flattened(tree: T) -> tuple[list[Array], Callable[[Iterable[Array]], T]]:
     """Take a tree of arrays apart, and return what puts it together again."""
     if is_eager():
-        return list(pytrees.leaves(tree)), lambda found: pytrees.with_leaves(tree, found)
+        return list(pytrees.leaves(tree)), lambda values: pytrees.with_leaves(tree, values)
     leaves, structure = jax.tree.flatten(tree)
     return leaves, structure.unflatten
 

@@ -52,18 +52,18 @@ def scan(body: Callable[[T, X], tuple[T, Y]], carry: T, inputs: X, unroll: int =
     """
     if not is_eager():
         return lax.scan(body, carry, inputs, unroll=unroll)
-    found = []
-    for one in _rows(inputs):
-        carry, out = body(carry, one)
-        found.append(out)
-    return carry, _stacked(found)
+    outputs = []
+    for row in _rows(inputs):
+        carry, out = body(carry, row)
+        outputs.append(out)
+    return carry, _stacked(outputs)
 
 
 def mapped(function: Callable[[X], Y], inputs: X, at_once: int | None = None) -> Y:
     """Apply a function to the rows of arrays, one after the other; compiled, so many of them side by side."""
     if not is_eager():
         return lax.map(function, inputs, batch_size=at_once)
-    return _stacked([function(one) for one in _rows(inputs)])
+    return _stacked([function(row) for row in _rows(inputs)])
 
 
 def replaced(which: Array, function: Callable[[object, T], T], rows: T) -> T:

@@ -135,9 +135,9 @@ def inverse(matrices: Array) -> Array:
         return np.linalg.inv(matrices)
     except np.linalg.LinAlgError:  # one singular matrix takes all of them with it
         singular = np.linalg.det(matrices) == 0
-        found = np.full_like(matrices, np.nan)
-        found[~singular] = np.linalg.inv(matrices[~singular])
-        return found
+        inverses = np.full_like(matrices, np.nan)
+        inverses[~singular] = np.linalg.inv(matrices[~singular])
+        return inverses
 
 
 def is_positive_definite(matrices: Array) -> Array:
@@ -163,11 +163,11 @@ def _have_factors(matrices: np.ndarray) -> np.ndarray:
 
 def _has_positive_pivots(matrices: np.ndarray) -> np.ndarray:
     """Tell the same, column by column of all matrices."""
-    left, positive = np.array(matrices), np.ones(matrices.shape[:-2], bool)
+    rest, positive = np.array(matrices), np.ones(matrices.shape[:-2], bool)
     for i in range(matrices.shape[-1]):
-        column, pivot = left[..., i:, i], left[..., i, i]
+        column, pivot = rest[..., i:, i], rest[..., i, i]
         positive &= (pivot > 0) & np.isfinite(column).all(-1)
-        left[..., i:, i:] -= column[..., :, None] * (column / pivot[..., None])[..., None, :]
+        rest[..., i:, i:] -= column[..., :, None] * (column / pivot[..., None])[..., None, :]
     return positive
 
 
@@ -216,7 +216,7 @@ def erf_inv(x: Array) -> Array:
 def top_k(values: Array, k: int) -> tuple[Array, Array]:
     """Return the k greatest values of an array and their places, the first of equals first."""
     if not is_eager():
-        found, places = jax.lax.top_k(values, k)
-        return found, places
+        greatest, places = jax.lax.top_k(values, k)
+        return greatest, places
     places = np.argsort(-values, kind="stable")[:k]
     return values[places], places

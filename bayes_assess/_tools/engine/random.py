@@ -115,7 +115,7 @@ def randint(key: PRNGKey, shape: tuple[int, ...], start: int | Array, stop: int 
     """Draw whole numbers of 64 bits from [start, stop)."""
     if not is_eager():
         return jax.random.randint(as_key(key), shape, start, stop, np.int64)
-    high, low = (bits(one, shape, np.uint64) for one in split(key))
+    high, low = (bits(subkey, shape, np.uint64) for subkey in split(key))
     span = np.maximum(np.asarray(stop, np.int64) - np.asarray(start, np.int64), 1).astype(np.uint64)
     half = np.uint64(2**32) % span
     # Twice as many bits as the numbers have, so that hardly any number is preferred; products may pass 64 bits.
@@ -161,7 +161,7 @@ def _threefry(key: Array, counter: Array) -> tuple[Array, Array]:
 def _threefry_of_few(key: list[int], counters: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Compute the same for a few counters by integers: one takes 7 microseconds, where calls of NumPy take 130."""
     keys = key[0], key[1], key[0] ^ key[1] ^ _PARITY
-    found = []
+    words = []
     for counter in counters:
         x, y = keys[0], (counter + keys[1]) & _WORD
         for i in range(5):
@@ -170,8 +170,8 @@ def _threefry_of_few(key: list[int], counters: list[int]) -> tuple[np.ndarray, n
                 y = ((y << turn) & _WORD | y >> (32 - turn)) ^ x
             x = (x + keys[(i + 1) % 3]) & _WORD
             y = (y + keys[(i + 2) % 3] + i + 1) & _WORD
-        found.append((x, y))
-    first, second = np.array(found, np.uint32).reshape(-1, 2).T
+        words.append((x, y))
+    first, second = np.array(words, np.uint32).reshape(-1, 2).T
     return first.copy(), second.copy()
 
 
