@@ -159,53 +159,103 @@ def subject_of(
 
     `systems` are those that are measured or, where only labels matter, the further judges.
     """
-    decides, times = has_event(specs, positive, len(systems), pool.n_classes), pool.multiplicity
+    decides = has_event(specs, positive, len(systems), pool.n_classes)
     group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
     if is_of_labels(specs) and not decides:
-        opinions = expected_ratings(pool, systems)
-        group = pool.predictions if by == RESERVED and pool.n_classes > MOST_RATINGS else group
-        alike = pool.scores is None and not systems and pool.n_classes <= MOST_RATINGS  # a rating's items
-        ranked = None if alike else RankedScore(opinions[0], times=times)
-        return Subject(pool.predictions, RATINGS, decides, group, opinions=opinions), ranked
-    scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
+        return _rating(pool, systems, group if by != RESERVED else _predicted_ratings(pool))
     code = 1 if positive is None else positive
     announced = pool.predictions == code
     # Predictions alone rank the items, too: those of the positive class above the others.
-    ranking = scored or (group is None and announced.any() and not announced.all())
+    ranking = _is_scored(pool) or (group is None and announced.any() and not announced.all())
     # Of two classes the curve of the positives knows right and wrong, too.
-    if (_about_agreement(specs) and not (ranking and pool.n_classes == 2)) or not decides:
-        if group is None and not decides:  # predictions of one class may be right more often than those of another
-            group = pool.predictions.astype(np.int64)
-        agreement = AGREEMENT if group is None else AGREEMENT_APART
-        if pool.margins is not None and pool.confidence is None:
-            ranked = RankedScore(margins_of(pool.margins, pool.predictions), times=times)
-            return Subject(pool.predictions, agreement, decides, group), ranked
-        if pool.confidence is None:
-            return Subject(pool.predictions, UNSCORED, decides), None
-        return Subject(pool.predictions, agreement, decides, group), RankedScore(pool.confidence, times=times)
-    if pool.margins is not None:
-        score = pool.margins if code == 1 else -pool.margins
-    elif pool.scores is None:
-        score = announced.astype(np.float64) if pool.confidence is None else _signed(pool, announced)
-    else:
-        score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
-        score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
-    turned = pool.scores is not None and falls(score, announced, times)
+    if not decides or (_about_agreement(specs) and not (ranking and pool.n_classes == 2)):
+        return _agreement(pool, decides, group)
+    score = _score_of(pool, code)
+    turned = pool.scores is not None and falls(score, announced, pool.multiplicity)
     score = 1 - score if turned else score
-    event = np.full(pool.n_rows, code, pool.predictions.dtype)
     if is_of_labels(specs):
-        members = RATES if scored else VERDICTS
-        votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
-        ranked = RankedScore(score, announced, at_cut=False, times=times)
-        return Subject(event, members, group=group, votes=votes, turned=turned), ranked
+        subject, ranked = _proxy(pool, code, score, systems)
+        return replace(subject, group=group, turned=turned), ranked
+    subject, ranked = _positives(pool, code, score, systems, ranking, group)
+    return replace(subject, turned=turned), ranked
+
+
+def _rating(
+    pool: Pool, judges: Sequence[str], group: Int[np.ndarray, " M"] | None
+) -> tuple[Subject, RankedScore | None]:
+    """Believe in ordinal labels, by what judges expect."""
+    opinions = expected_ratings(pool, judges)
+    alike = pool.scores is None and not judges and pool.n_classes <= MOST_RATINGS  # a rating's items
+    ranked = None if alike else RankedScore(opinions[0], times=pool.multiplicity)
+    return Subject(pool.predictions, RATINGS, decides=False, group=group, opinions=opinions), ranked
+
+
+def _predicted_ratings(pool: Pool) -> Int[np.ndarray, " M"] | None:
+    """Return the predictions as groups where ratings are too many to be believed one by one."""
+    return pool.predictions if pool.n_classes > MOST_RATINGS else None
+
+
+def _agreement(pool: Pool, decides: bool, group: Int[np.ndarray, " M"] | None) -> tuple[Subject, RankedScore | None]:
+    """Believe in predictions that are right, by how sure the system is of them."""
+    if group is None and not decides:  # predictions of one class may be right more often than those of another
+        group = pool.predictions.astype(np.int64)
+    members = AGREEMENT if group is None else AGREEMENT_APART
+    if pool.confidence is not None:
+        score = pool.confidence
+    elif pool.margins is not None:
+        score = margins_of(pool.margins, pool.predictions)
+    else:
+        return Subject(pool.predictions, UNSCORED, decides), None
+    return Subject(pool.predictions, members, decides, group), RankedScore(score, times=pool.multiplicity)
+
+
+def _proxy(pool: Pool, code: int, score: Float[np.ndarray, " M"], judges: Sequence[str]) -> tuple[Subject, RankedScore]:
+    """Believe in rates of the positive class, of which predictions and scores are a proxy."""
+    members = RATES if _is_scored(pool) else VERDICTS
+    votes = np.stack([pool.system_codes(name) == code for name in judges], axis=1) if judges else None
+    ranked = RankedScore(score, pool.predictions == code, at_cut=False, times=pool.multiplicity)
+    return Subject(_event(pool, code), members, votes=votes), ranked
+
+
+def _positives(
+    pool: Pool,
+    code: int,
+    score: Float[np.ndarray, " M"],
+    systems: Sequence[str],
+    ranking: bool,
+    group: Int[np.ndarray, " M"] | None,
+) -> tuple[Subject, RankedScore]:
+    """Believe in items that are positive, by a score that predictions follow."""
+    announced, scored = pool.predictions == code, _is_scored(pool)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
+    ranked = RankedScore(score, announced, np.array(others) if others else None, times=pool.multiplicity)
     members = POSITIVES if ranking else VERDICTS
     if scored and not ranked.tells_apart:
         members = members.anywhere()
     if scored and group is not None:  # predictions of either kind may be right more often in one group than in another
         members, group = members.apart(), 2 * group + announced
-    return Subject(event, members, group=group if scored else None, scored=scored, turned=turned), ranked
+    return Subject(_event(pool, code), members, group=group if scored else None, scored=scored), ranked
+
+
+def _event(pool: Pool, code: int) -> Int[np.ndarray, " M"]:
+    return np.full(pool.n_rows, code, pool.predictions.dtype)
+
+
+def _is_scored(pool: Pool) -> bool:
+    """Tell whether items are ranked by more than their predictions."""
+    return any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
+
+
+def _score_of(pool: Pool, code: int) -> Float[np.ndarray, " M"]:
+    """Return what announces the positive class: its score or margin, or by default its prediction."""
+    if pool.margins is not None:
+        return pool.margins if code == 1 else -pool.margins
+    if pool.scores is not None:
+        if pool.scores.ndim == 2:
+            return pool.scores[:, code]
+        return 1 - pool.scores if code == 0 else pool.scores
+    announced = pool.predictions == code
+    return announced.astype(np.float64) if pool.confidence is None else _signed(pool, announced)
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

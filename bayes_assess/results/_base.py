@@ -42,7 +42,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
     Attributes
     ----------
     question : Question
-    evidence : Told
+    evidence : EvidenceBase
         What labels say of what is asked, by how they are counted.
     section : Section
         What the question makes of it.
