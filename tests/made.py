@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import numpy as np
@@ -52,6 +54,52 @@ def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
     rng = np.random.default_rng(seed)
     accuracies = [0.85, *np.linspace(0.9, 0.98, 9)]
     return made_pool(accuracies, rng.integers(900, 1100, 10).tolist(), seed=seed)
+
+
+def _batches(n: int, most: int | None) -> list[int]:
+    size = most or max(n, 1)
+    return [min(size, n - first) for first in range(0, n, size)]
+
+
+def labelled_sessions(
+    pool: ba.Pool, labels: np.ndarray, question: Question | None = None, batch: int | None = None, **defaults: Any
+):
+    """Return what makes sessions that have asked for some items, and were told their labels.
+
+    Parameters
+    ----------
+    pool : Pool
+    labels : (M,)
+        Of all items.
+    question : Question, optional
+    batch : int, optional
+        The most items that are asked for at a time.
+    **defaults
+        Of `assess`.
+
+    Returns
+    -------
+    callable
+        Takes how many items to ask for, or the sizes of batches, and what is to differ: `question`, `pool`, `labels`,
+        `batch`, and options of `assess`.
+    """
+
+    def told(
+        n: int | Sequence[int],
+        question: Question | None = question,
+        *,
+        pool: ba.Pool = pool,
+        labels: np.ndarray = labels,
+        batch: int | None = batch,
+        **options: Any,
+    ) -> ba.Assessment:
+        a = ba.assess(pool, question, **defaults | options)
+        for size in _batches(n, batch) if isinstance(n, int) else n:
+            queries = a.ask(size)
+            a.tell(queries.ids, labels[pool.positions(queries.ids)])
+        return a
+
+    return told
 
 
 def cost_moments(alpha: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

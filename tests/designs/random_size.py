@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import bayes_assess as ba
-from bayes_assess.designs import Design, compiled_start
+from bayes_assess.designs import compiled_start
 from bayes_assess.designs.step import RandomRounds, one_random_round
+from made import labelled_sessions
 
 RNG = np.random.default_rng(3)
 SCORES = RNG.beta(0.4, 2.0, 500)
@@ -20,13 +21,7 @@ PREDICTED = (SCORES >= 0.5).astype(int)
 F1 = ba.Metric("f1")
 
 
-def told(*batches: int, design: Design, question: Any = F1, labels: np.ndarray = LABELS, **options: Any) -> Any:
-    """Return a session after batches of these expected sizes."""
-    a = ba.assess(POOL, question, design=design, **options)
-    for n in batches:
-        queries = a.ask(n)
-        a.tell(queries.ids, labels[queries.ids])
-    return a
+told = labelled_sessions(POOL, LABELS, F1)
 
 
 def rounds(n_campaigns: int, *batches: int, design: Any) -> tuple[Any, Any]:

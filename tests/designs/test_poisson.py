@@ -15,6 +15,7 @@ from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_c
 from bayes_assess.acquisition.poisson import blended, deviations, inclusion_of_deviations
 from bayes_assess.designs import Poisson, compiled_start
 from bayes_assess.errors import DesignError
+from made import labelled_sessions
 
 RNG = np.random.default_rng(3)
 SCORES = RNG.beta(0.4, 2.0, 500)
@@ -31,13 +32,7 @@ def poisson_study(name, batch):
     return ba.simulate(POOL, LABELS, ba.Metric(name), designs=design, budgets=[60, 120, 180], repeats=600, batch=batch)
 
 
-def told(*batches: int, question=None, **options):
-    """Return a session after batches of these sizes."""
-    a = ba.assess(POOL, ba.Metric("f1") if question is None else question, design=SMALL, **options)
-    for n in batches:
-        queries = a.ask(n)
-        a.tell(queries.ids, LABELS[queries.ids])
-    return a
+told = labelled_sessions(POOL, LABELS, ba.Metric("f1"), design=SMALL)
 
 
 @settings(deadline=None, max_examples=60)
@@ -83,7 +78,7 @@ def test_a_batch_has_the_probabilities_of_the_paper():
 
 @pytest.mark.parametrize("question", [ba.Metric("f1"), ba.Metric("accuracy"), ba.Metric(["precision", "recall"])])
 def test_the_answer_is_exact_once_everything_is_labelled(question):
-    r = told(100, 250, 150, question=question).result()
+    r = told((100, 250, 150), question).result()
     truth = question.truth(POOL, LABELS)
     np.testing.assert_allclose(r.estimate, truth, atol=1e-12)
     assert r.guarantee == "exact"

@@ -12,6 +12,7 @@ from bayes_assess._tools import engine
 from bayes_assess.acquisition.poisson import inclusion_of_deviations
 from bayes_assess.designs import Poisson
 from bayes_assess.errors import DesignError, PriorError, QuestionError
+from made import labelled_sessions
 
 RNG = np.random.default_rng(5)
 TRUE = RNG.beta(0.3, 2.0, 600)
@@ -26,12 +27,7 @@ SETTING = F1.setting(POOL, strata=CURVE.strata_of(POOL))
 CELL = SETTING.cells.source.cells_of(np.arange(600))
 
 
-def told(*batches: int, **options):
-    a = ba.assess(POOL, F1, design=CURVE, **options)
-    for n in batches:
-        queries = a.ask(n)
-        a.tell(queries.ids, LABELS[queries.ids])
-    return a
+told = labelled_sessions(POOL, LABELS, F1, design=CURVE)
 
 
 def believed(state):
@@ -80,7 +76,7 @@ def test_the_belief_is_the_mean_of_its_curves_as_probable_as_they_are():
 
 
 def test_labels_move_the_belief_towards_them_and_before_any_ranks_tell_more_than_these_scores():
-    states = told()._state, told(140, 70)._state
+    states = told(0)._state, told((140, 70))._state
     size = np.asarray(SETTING.reward.size)
     rate = np.bincount(CELL, weights=LABELS) / size
     error = [np.average((believed(state)[:, 1] - rate) ** 2, weights=size) for state in states]
@@ -89,7 +85,7 @@ def test_labels_move_the_belief_towards_them_and_before_any_ranks_tell_more_than
 
 
 def test_inclusion_probabilities_sum_to_the_batch_in_every_round():
-    a = told()
+    a = told(0)
     for n in (140, 70):
         open_ = np.asarray(a._state.remaining)
         with engine.eager(CURVE.is_eager(a._state)):
@@ -154,7 +150,7 @@ def test_what_the_curve_learns_is_refused_as_an_option():
     with pytest.raises(DesignError, match="'scores' or 'curve'; found 'tree'"):
         Poisson(labels="tree")
     with pytest.raises(PriorError, match="no prior but 'learned'; found 'informative'"):
-        told(prior="informative")
+        told(0, prior="informative")
 
 
 def test_what_a_curve_cannot_serve_is_refused():

@@ -59,7 +59,7 @@ def test_intervals_cover_and_the_published_ones_are_the_shortest(kind, options, 
 def test_one_kind_of_label_or_no_error_leaves_an_answer(kind, interval, labels):
     question = ba.Metric(["precision", "recall", "accuracy"])
     design = kind(n_strata=16, size="random", interval=interval)
-    a = told(1, 60, 1, design=design, question=question, labels=labels)
+    a = told((1, 60, 1), question, design=design, labels=labels)
     r, truth = a.result(), question.truth(POOL, labels)
     assert np.isfinite(r.estimate).all()
     assert np.isfinite(r.interval).all()
@@ -70,7 +70,7 @@ def test_one_kind_of_label_or_no_error_leaves_an_answer(kind, interval, labels):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_answer_is_exact_once_everything_is_labelled(name):
-    a = told(300, 100, design=PUBLISHED[name])
+    a = told((300, 100), design=PUBLISHED[name])
     while not a.done:
         queries = a.ask(a.n_remaining)
         a.tell(queries.ids, LABELS[queries.ids])

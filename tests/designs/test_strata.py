@@ -9,6 +9,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.designs import Adaptive, Importance, Oasis, Passive, Stratified
+from made import labelled_sessions
 
 N = 240
 RNG = np.random.default_rng(0)
@@ -31,17 +32,13 @@ DESIGNS = {
 }
 
 
-def told(design, n: int, **options) -> ba.Assessment:
-    a = ba.assess(POOL, F1, design=design, seed=1, **options)
-    queries = a.ask(n)
-    a.tell(queries.ids, LABELS[queries.ids])
-    return a
+told = labelled_sessions(POOL, LABELS, F1, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_session_cuts_the_pool_by_the_strata_that_were_passed_and_ends_at_the_truth(name):
-    a = told(DESIGNS[name], 40)
+    a = told(40, design=DESIGNS[name])
     strata = ba.partition(POOL, DESIGNS[name].strata)
     np.testing.assert_array_equal(a.cells.names[a.cells.source.cells_of(np.arange(N))], strata.names[strata.codes])
     assert 0 < a.result().estimate < 1
@@ -52,7 +49,7 @@ def test_a_session_cuts_the_pool_by_the_strata_that_were_passed_and_ends_at_the_
 
 
 def test_strata_take_equal_shares_of_a_stratified_sample():
-    a = told(DESIGNS["stratified"], 60)
+    a = told(60, design=DESIGNS["stratified"])
     np.testing.assert_array_equal(a._state.measure.by_block(a._state.counts.sum(-1)), [15] * 4)
 
 
@@ -70,15 +67,15 @@ def test_studies_with_strata_of_features_are_right():
 
 
 def test_a_journal_needs_the_same_strata_again(tmp_path):
-    told(DESIGNS["stratified"], 30, journal=tmp_path / "run.db").journal.close()
+    told(30, design=DESIGNS["stratified"], journal=tmp_path / "run.db").journal.close()
     with pytest.raises(ba.JournalError, match=r"design has in strata= .* array; pass resume\(journal, pool, design="):
         ba.resume(tmp_path / "run.db", POOL)
     for other in (Stratified(strata=ba.FeatureStrata(-FEATURES, 4)), Stratified(strata=features(5)), Stratified()):
         with pytest.raises(ba.JournalError, match="is of another design"):
             ba.resume(tmp_path / "run.db", POOL, design=other)
     again = ba.resume(tmp_path / "run.db", POOL, design=Stratified(strata=features()))
-    assert again.result().estimate == told(DESIGNS["stratified"], 30).result().estimate
-    np.testing.assert_array_equal(again.ask(20).ids, told(DESIGNS["stratified"], 30).ask(20).ids)
+    assert again.result().estimate == told(30, design=DESIGNS["stratified"]).result().estimate
+    np.testing.assert_array_equal(again.ask(20).ids, told(30, design=DESIGNS["stratified"]).ask(20).ids)
 
 
 def test_strata_of_the_pool_s_own_scores_come_back_from_the_journal(tmp_path):

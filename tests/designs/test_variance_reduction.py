@@ -22,6 +22,7 @@ from bayes_assess.models.calibration_curve import drawn
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.questions import _events
 from bayes_assess.studies.compiled_campaigns import CompiledCampaigns
+from made import labelled_sessions
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.beta(0.3, 3.0, 600)
@@ -32,14 +33,7 @@ FEW = 90  # items of a pool that is labelled as a whole
 FEW_POOL = ba.Pool(scores=POOL.scores[:FEW])
 
 
-def told(n: int, question=None, pool=POOL, labels=LABELS, batch: int = 20, **options):
-    """Return a session with so many labels."""
-    a = ba.assess(pool, ba.Metric("f1") if question is None else question, design=SMALL, **options)
-    while n:
-        queries = a.ask(min(batch, n))
-        a.tell(queries.ids, labels[queries.ids])
-        n -= len(queries)
-    return a
+told = labelled_sessions(POOL, LABELS, ba.Metric("f1"), batch=20, design=SMALL)
 
 
 def test_it_is_the_default_for_measures_of_predictions_and_labels():
@@ -54,7 +48,7 @@ def test_it_is_the_default_for_measures_of_predictions_and_labels():
 
 def test_the_answer_is_exact_once_everything_is_labelled():
     for question in (ba.Metric("f1"), ba.Metric(["precision", "recall"]), ba.Metric("accuracy")):
-        a = told(FEW, question, FEW_POOL, LABELS[:FEW], batch=30)
+        a = told(FEW, question, pool=FEW_POOL, labels=LABELS[:FEW], batch=30)
         result = a.result()
         truth = np.atleast_1d(question.truth(FEW_POOL, LABELS[:FEW]))
         np.testing.assert_allclose(np.atleast_1d(result.estimate), truth, rtol=0, atol=1e-12)
@@ -291,7 +285,7 @@ def test_pools_without_information_are_answered_without_nan(kind):
     pool = ba.Pool(scores=np.stack([1 - scores, scores], axis=1))
     if kind == "no scores":
         pool = ba.Pool(predictions=(SCORES > 0.3).astype(int), classes=[0, 1])
-    result = told(60, ba.Metric(["f1", "accuracy"]), pool, labels).result()
+    result = told(60, ba.Metric(["f1", "accuracy"]), pool=pool, labels=labels).result()
     assert np.isfinite(result.estimate).all()
     assert np.isfinite(result.interval).all()
     assert np.isfinite(result.design_interval).all()
@@ -387,7 +381,7 @@ MANY_LABELS = np.array([np.random.default_rng(i).choice(4, p=row) for i, row in 
 def test_measures_of_many_classes_are_exact_once_everything_is_labelled():
     pool = ba.Pool(scores=MANY)
     question = ba.Metric(["f1_macro", "matthews_corrcoef", "balanced_accuracy", "cohen_kappa", "accuracy"])
-    a = told(300, question, pool, MANY_LABELS, batch=150)
+    a = told(300, question, pool=pool, labels=MANY_LABELS, batch=150)
     truth = question.truth(pool, MANY_LABELS)
     np.testing.assert_allclose(a.result().estimate, truth, rtol=0, atol=1e-12)
     np.testing.assert_allclose(a.result().design_interval, np.stack([truth, truth], axis=1), rtol=0, atol=1e-12)
@@ -409,12 +403,12 @@ def test_several_systems_on_many_classes_are_left_to_other_designs():
 @pytest.mark.slow
 def test_measures_of_many_classes_are_estimated_from_a_few_labels():
     question = ba.Metric(["f1_macro", "accuracy"])
-    result = told(100, question, ba.Pool(scores=MANY), MANY_LABELS).result()
+    result = told(100, question, pool=ba.Pool(scores=MANY), labels=MANY_LABELS).result()
     truth = question.truth(ba.Pool(scores=MANY), MANY_LABELS)
     assert (result.interval[:, 0] < truth).all()
     assert (truth < result.interval[:, 1]).all()
     assert (result.interval[:, 1] - result.interval[:, 0] < 0.35).all()
-    anew = told(100, ba.Metric("accuracy"), ba.Pool(scores=MANY), MANY_LABELS).result(question=question)
+    anew = told(100, ba.Metric("accuracy"), pool=ba.Pool(scores=MANY), labels=MANY_LABELS).result(question=question)
     assert (anew.interval[:, 0] < truth).all()  # all of the labels has been kept, beside whether they agree
     assert (truth < anew.interval[:, 1]).all()
 
@@ -457,7 +451,7 @@ def test_intervals_cover_on_pools_that_follow_no_member_of_the_belief():
 
 def test_a_curve_is_exact_once_everything_is_labelled():
     question = ba.PRCurve([0.05, 0.2, 0.5])
-    a = told(FEW, question, FEW_POOL, LABELS[:FEW], batch=30)
+    a = told(FEW, question, pool=FEW_POOL, labels=LABELS[:FEW], batch=30)
     result, truth = a.result(), question.truth(FEW_POOL, LABELS[:FEW])
     np.testing.assert_allclose(result.estimate, truth, atol=1e-12)
     np.testing.assert_allclose(result.interval, np.stack([truth, truth], 1), atol=1e-12)

@@ -16,6 +16,7 @@ from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.results import MeanResult
 from bayes_assess.results._in_words import question_in_words
 from bayes_assess.sessions.description import describe_question, described_question
+from made import labelled_sessions
 
 RNG = np.random.default_rng(11)
 N = 240
@@ -27,13 +28,7 @@ MEAN = LABELS.mean()
 SMALL = VarianceReduction(n_strata=12)
 
 
-def told(question, n, pool=POOL, design="passive", labels=LABELS, **options):
-    a = ba.assess(pool, question, design=design, **options)
-    while n:
-        queries = a.ask(min(60, n))
-        a.tell(queries.ids, labels[queries.ids])
-        n -= len(queries)
-    return a
+told = labelled_sessions(POOL, LABELS, ba.Mean(), batch=60, design="passive")
 
 
 def by_system(of):
@@ -62,7 +57,7 @@ def test_values_are_looked_up_by_class():
 @pytest.mark.parametrize("design", [SMALL, "passive"])
 def test_the_answer_is_that_of_the_labels_though_predictions_always_differ(design):
     opposite = np.where(JUDGED == 5, 1, JUDGED + 1)
-    r = told(ba.Mean(), N, design=design, labels=opposite).result()
+    r = told(N, design=design, labels=opposite).result()
     assert r.guarantee == "exact"
     assert r.estimate == pytest.approx(opposite.mean(), abs=1e-9)
     assert r.bias == pytest.approx(JUDGED.mean() - opposite.mean(), abs=1e-9)
@@ -74,7 +69,7 @@ def test_the_answer_is_that_of_the_labels_though_predictions_always_differ(desig
 
 @pytest.mark.parametrize("design", [SMALL, "passive"])
 def test_a_result_says_what_the_predictions_alone_say(design):
-    r = told(ba.Mean(), 40, design=design).result(level=0.9)
+    r = told(40, design=design).result(level=0.9)
     assert isinstance(r, MeanResult)
     assert r.judge_mean == pytest.approx(JUDGED.mean())
     assert r.bias == r.judge_mean - r.estimate
@@ -89,7 +84,7 @@ def test_a_result_says_what_the_predictions_alone_say(design):
 
 
 def test_random_labels_follow_from_the_variance_that_the_labels_show():
-    r = told(ba.Mean(), 120).result()
+    r = told(120).result()
     width = float(np.diff(r.interval)[0])
     # The sample variance of 120 labels is within a third of the true one, far beyond what chance does.
     low, high = (labels_of_variance(share * LABELS.var() / 16, width / 4, N) for share in (2 / 3, 4 / 3))
@@ -97,7 +92,7 @@ def test_random_labels_follow_from_the_variance_that_the_labels_show():
 
 
 def test_groups_have_their_own_judge():
-    r = told(ba.Mean(by="system"), 60).result()
+    r = told(60, ba.Mean(by="system")).result()
     assert r.groups.tolist() == ["mean (system a)", "mean (system b)"]
     np.testing.assert_allclose(r.judge_mean, by_system(JUDGED), rtol=1e-12)
     assert r.bias_interval.shape == (2, 2)
@@ -105,10 +100,10 @@ def test_groups_have_their_own_judge():
 
 
 def test_labels_of_another_measure_answer_it():
-    a = told(ba.Metric("accuracy"), 40)
+    a = told(40, ba.Metric("accuracy"))
     r = a.result(question=ba.Mean())
     assert isinstance(r, MeanResult)
-    assert r.estimate == pytest.approx(told(ba.Mean(), 40).result().estimate)
+    assert r.estimate == pytest.approx(told(40).result().estimate)
 
 
 def test_errors_of_a_group_are_those_of_its_labels_and_not_of_its_share_of_random_items():
@@ -169,7 +164,7 @@ def test_several_judges_have_an_opinion_each_and_their_mean():
 def test_a_judge_who_knows_the_labels_is_found_among_others_who_do_not():
     strangers = np.random.default_rng(13).choice(5, (2, N)) + 1
     pool = ba.Pool(predictions=strangers[0], classes=[1, 2, 3, 4, 5], systems={"b": strangers[1], "c": LABELS})
-    found, alone = (told(ba.Mean(judges=judges), 60, pool, SMALL).result() for judges in (None, "b"))
+    found, alone = (told(60, ba.Mean(judges=judges), pool=pool, design=SMALL).result() for judges in (None, "b"))
     width, of_strangers = (np.diff(r.interval).item() for r in (found, alone))
     assert width < 0.6 * of_strangers
     assert found.interval[0] <= MEAN <= found.interval[1]
@@ -178,13 +173,13 @@ def test_a_judge_who_knows_the_labels_is_found_among_others_who_do_not():
 @pytest.mark.parametrize("design", [SMALL, "passive"])
 def test_the_answer_is_that_of_all_labels_whatever_further_judges_say(design):
     pool = ba.Pool(predictions=JUDGED, classes=[1, 2, 3, 4, 5], systems={"second": 6 - LABELS})
-    r = told(ba.Mean(), N, pool, design).result()
+    r = told(N, pool=pool, design=design).result()
     assert r.estimate == pytest.approx(MEAN, abs=1e-9)
     np.testing.assert_allclose(r.interval, MEAN, atol=1e-9)
 
 
 def test_what_an_item_of_the_belief_is_has_no_rate():
-    r = told(ba.Mean(by="system"), 12, design=SMALL).result()
+    r = told(12, ba.Mean(by="system"), design=SMALL).result()
     assert "if items with the same predictions are alike, as the 12 labels suggest." in r.summary()
     with pytest.raises(ba.QuestionError, match="no event that has a rate"):
         _ = r.posterior
@@ -234,7 +229,7 @@ def test_random_labels_have_the_errors_of_theory():
 def test_a_session_is_the_same_after_its_journal_was_read_again(tmp_path, values):
     question = ba.Mean(values, by="system")
     assert repr(described_question(describe_question(question))) == repr(question)
-    a = told(question, 30, journal=tmp_path / "run.db")
+    a = told(30, question, journal=tmp_path / "run.db")
     again = ba.resume(tmp_path / "run.db", POOL)
     assert again.result().summary() == a.result().summary()
     with pytest.raises(ba.JournalError, match="asks another question"):

@@ -16,6 +16,7 @@ from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import value_of
 from bayes_assess.models.calibration_curve import drawn, prior_curves
 from bayes_assess.sessions.description import describe_question, described_question
+from made import labelled_sessions
 
 RNG = np.random.default_rng(11)
 N, FEW = 400, 100  # every label takes milliseconds
@@ -37,14 +38,7 @@ SITES = ba.Compare("x", "y", by="site", measure="f1", rope=0.02)
 SMALL = VarianceReduction(n_strata=12)
 
 
-def told(question, n, design=SMALL, pool=POOL, **options):
-    a = ba.assess(pool, question, design=design, **options)
-    n = min(n, a.n_remaining)
-    while n:
-        queries = a.ask(min(50, n))
-        a.tell(queries.ids, LABELS[queries.ids])
-        n -= len(queries)
-    return a
+told = labelled_sessions(POOL, LABELS, SYSTEMS, batch=50, design=SMALL)
 
 
 def f1(which, predictions=FIRST):
@@ -122,7 +116,7 @@ def test_effects_of_systems_prefer_none_and_differ_alike_between_any_two(others)
 def test_with_all_labels_the_verdict_is_exact(question, expected):
     pool = pool_of(FEW)
     assert question.truth(pool, LABELS[:FEW]) == pytest.approx(expected, abs=1e-12)
-    r = told(question, FEW, pool=pool).result()
+    r = told(min(FEW, pool.n_items), question, pool=pool).result()
     assert r.guarantee == "exact"
     assert r.estimate == pytest.approx(expected, abs=1e-12)
     np.testing.assert_allclose(r.interval, [expected, expected], atol=1e-12)
@@ -133,7 +127,7 @@ def test_with_all_labels_the_verdict_is_exact(question, expected):
 
 
 def test_on_the_way_verdict_and_interval_agree():
-    r = told(SYSTEMS, 60).result()
+    r = told(60).result()
     assert r.masses.sum() == pytest.approx(1)
     assert r.probability == r.masses.max()
     low, high = r.interval
@@ -149,7 +143,7 @@ def test_on_the_way_verdict_and_interval_agree():
 @pytest.mark.parametrize("n", [0, 6])
 def test_of_equally_probable_verdicts_that_of_the_estimate_is_given(n):
     """Intervals of few draws leave a gap around the estimate: the masses below and above are a half each."""
-    r = told(ba.Compare("rival", "prediction", measure="recall", rope=0.02), n, design="importance").result()
+    r = told(n, ba.Compare("rival", "prediction", measure="recall", rope=0.02), design="importance").result()
     assert r.masses.tolist() == [0.5, 0.0, 0.5]
     assert r.estimate > 0.02
     assert r.eta == 2
@@ -169,7 +163,7 @@ def test_of_equally_probable_verdicts_that_of_the_estimate_is_given(n):
 )
 def test_figures_call_the_side_with_the_lower_loss_the_better_one(options, better):
     """Left is where the first side has the lower value."""
-    r = told(ba.Compare("x", "y", by="site", **options), 8, design=None).result()
+    r = told(8, ba.Compare("x", "y", by="site", **options), design=None).result()
     left, _, right = (text.get_text().split(" ")[0].split("\n")[0] for text in r.plot().texts)
     assert [left, right] == better
     plt.close("all")
@@ -185,7 +179,7 @@ def test_figures_call_the_side_with_the_lower_loss_the_better_one(options, bette
     ],
 )
 def test_without_a_region_of_equivalence_verdicts_speak_of_no_points(question, said):
-    r = told(question, 8, design=None).result()
+    r = told(8, question, design=None).result()
     assert said[r.eta] in r.verdict
     assert [words in r.section.event(eta) for eta, words in enumerate(said)] == [True] * 3
     shown = f"{r.verdict}\n{r.verdict_table()}"
@@ -205,12 +199,12 @@ def test_only_items_of_the_two_groups_are_asked_for():
 
 
 def test_random_labels_answer_it_too():
-    r = told(SYSTEMS, 100, design="passive").result()
+    r = told(100, design="passive").result()
     assert r.masses.sum() == pytest.approx(1)
     low, high = r.interval
     assert low < r.estimate < high
     assert "with probability" in r.verdict
-    assert told(SYSTEMS, N, design="passive").result().verdict.endswith("as their labels show.")
+    assert told(N, design="passive").result().verdict.endswith("as their labels show.")
 
 
 @pytest.mark.parametrize("designs", [["passive"], pytest.param(["passive", SMALL], marks=pytest.mark.slow)])
@@ -235,7 +229,7 @@ def test_verdicts_from_draws_say_what_their_intervals_say():
 def test_journals_keep_it(tmp_path):
     for question in (SYSTEMS, SITES):
         assert repr(described_question(describe_question(question))) == repr(question)
-    a = told(SYSTEMS, 30, journal=tmp_path / "run.db")
+    a = told(30, journal=tmp_path / "run.db")
     again = ba.resume(tmp_path / "run.db", POOL)
     assert again.result().verdict == a.result().verdict
 
@@ -282,7 +276,7 @@ def test_leads_of_a_system_that_corrects_another_hold():
 
 def test_a_difference_without_trust_is_that_of_two_intervals_that_hold_together():
     """Each misses with half of the probability that is left."""
-    a = told(SYSTEMS, 30, design=VarianceReduction(n_strata=4, audit=0.9))
+    a = told(30, design=VarianceReduction(n_strata=4, audit=0.9))
     state, counts = a._state, np.asarray(a._state.settled_counts)
     unlabelled = np.asarray(state.measure.size) - counts.sum(1)
     ends = []

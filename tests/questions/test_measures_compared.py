@@ -9,6 +9,7 @@ import bayes_assess as ba
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.results._in_words import question_in_words
 from bayes_assess.sessions.description import describe_question, described_question
+from made import labelled_sessions
 
 RNG = np.random.default_rng(5)
 N = 300
@@ -20,11 +21,7 @@ TWO = ba.Compare("a", "b", by="system", measure="mean", rope=0.3)
 ALL = ba.Compare(by="system", measure="mean", rope=0.3)
 
 
-def told(question, n, pool=POOL, seed=0):
-    a = ba.assess(pool, question, design="passive", seed=seed)
-    queries = a.ask(n)
-    a.tell(queries.ids, LABELS[queries.ids])
-    return a.result()
+told = labelled_sessions(POOL, LABELS, ALL, design="passive", seed=0)
 
 
 def mean_of(name, values=LABELS):
@@ -34,7 +31,7 @@ def mean_of(name, values=LABELS):
 def test_all_labels_settle_the_difference_of_means():
     expected = mean_of("a") - mean_of("b")
     assert pytest.approx(expected, abs=1e-12) == TWO.truth(POOL, LABELS)
-    r = told(TWO, int(np.isin(SYSTEM, ["a", "b"]).sum()))
+    r = told(int(np.isin(SYSTEM, ["a", "b"]).sum()), TWO).result()
     assert r.guarantee == "exact"
     assert r.estimate == pytest.approx(expected, abs=1e-12)
     assert expected > 0.3
@@ -43,21 +40,21 @@ def test_all_labels_settle_the_difference_of_means():
 
 
 def test_all_labels_settle_pairs_and_ranks():
-    r = told(ALL, N)
+    r = told(N).result()
     means = np.array([mean_of(name) for name in "abc"])
     np.testing.assert_allclose(r.estimate, means, atol=1e-12)
     np.testing.assert_allclose(r.difference, means[:, None] - means, atol=1e-12)
     assert r.probability_best.tolist() == [1, 0, 0]
     assert r.ranking()["group"][0] == "a"
     assert (r.pairs(4.5 - 1)["verdict"] == "equivalent").all()  # more than 1 is a difference of ratings, too
-    wide = told(ba.Compare(by="system", measure="mean", rope=3.5), N)
+    wide = told(N, ba.Compare(by="system", measure="mean", rope=3.5)).result()
     assert (wide.pairs()["verdict"] == "equivalent").all()  # by the rope of the question
 
 
 def test_another_unit_scales_the_answer_and_leaves_the_verdict():
     """Values 10 v - 7 with ten times the rope: the same question in another unit."""
     scaled = ba.Compare(by="system", measure="mean", values={v: 10 * v - 7 for v in range(1, 6)}, rope=3)
-    one, other = told(ALL, 120), told(scaled, 120)
+    one, other = told(120).result(), told(120, scaled).result()
     np.testing.assert_allclose(other.estimate, 10 * one.estimate - 7, rtol=1e-9)
     np.testing.assert_allclose(other.difference_interval, 10 * one.difference_interval, atol=1e-6)
     np.testing.assert_array_equal(other.masses, one.masses)
@@ -65,8 +62,8 @@ def test_another_unit_scales_the_answer_and_leaves_the_verdict():
 
 
 def test_sides_that_change_places_change_the_sign():
-    there = told(TWO, 100)
-    back = told(ba.Compare("b", "a", by="system", measure="mean", rope=0.3), 100)
+    there = told(100, TWO).result()
+    back = told(100, ba.Compare("b", "a", by="system", measure="mean", rope=0.3)).result()
     assert back.estimate == pytest.approx(-there.estimate, abs=1e-12)
     np.testing.assert_allclose(back.masses[::-1], there.masses, atol=0.011)  # to the resolution of the quantiles
 
@@ -76,7 +73,7 @@ def test_the_error_of_random_labels_is_that_of_two_means():
 
     The standard deviation of a sample of some 60 is known to 1 / sqrt(120), 9 %, on either side: 6.5 % on both.
     """
-    r = told(TWO, 120)
+    r = told(120, TWO).result()
     shares = [(SYSTEM == name).sum() for name in "ab"]
     n = [120 * size / sum(shares) for size in shares]
     variance = sum(
@@ -131,7 +128,7 @@ def test_studies_score_means():
         (lambda: ba.Compare(by="system", measure="rate", rope=1), "up to but not including 1"),
         (lambda: ba.assess(POOL, ba.Compare(by="system", measure="mean", rope=4)), "lie 4 apart at most; found 4"),
         (lambda: ba.assess(POOL, ba.Compare(by="system", measure="mean", values=[1, 2])), "2 values"),
-        (lambda: told(ALL, 30).pairs(4), "not including 4"),
+        (lambda: told(30).result().pairs(4), "not including 4"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(ask, message):

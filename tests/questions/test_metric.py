@@ -11,6 +11,7 @@ from bayes_assess.designs import Adaptive, Stratified
 from bayes_assess.estimators.intervals import ellipsoid_radius
 from bayes_assess.measures import Measure, measure
 from bayes_assess.questions import ScorePrior
+from made import labelled_sessions
 
 
 def rare_pool(n: int = 600, seed: int = 1) -> tuple[ba.Pool, np.ndarray]:
@@ -27,11 +28,7 @@ N_PREDICTED, N_POSITIVE = int(POOL.predictions.sum()), int(LABELS.sum())
 F1 = 2 * TP / (N_PREDICTED + N_POSITIVE)
 
 
-def told(question, design, n: int, seed: int = 0, labels=LABELS, pool=POOL) -> ba.Assessment:
-    a = ba.assess(pool, question, design=design, seed=seed)
-    queries = a.ask(n)
-    a.tell(queries.ids, labels[queries.ids])
-    return a
+told = labelled_sessions(POOL, LABELS, ba.Metric("f1"), seed=0)
 
 
 def test_truths_worked_out_by_hand():
@@ -48,7 +45,7 @@ def test_truths_worked_out_by_hand():
 
 
 def test_a_result_says_what_it_knows():
-    r = told(ba.Metric("f1"), "passive", 300).result(level=0.9)
+    r = told(300, ba.Metric("f1"), design="passive").result(level=0.9)
     assert np.shape(r.estimate) == ()
     low, high = r.interval
     assert 0 <= low < r.estimate < high <= 1
@@ -59,12 +56,12 @@ def test_a_result_says_what_it_knows():
     table = r.table()
     assert table["measure"].tolist() == ["f1"]
     assert (table["lower"][0], table["upper"][0]) == (low, high)
-    wider = told(ba.Metric("f1"), "passive", 300).result(level=0.99).interval
+    wider = told(300, ba.Metric("f1"), design="passive").result(level=0.99).interval
     assert wider[0] < low < high < wider[1]
 
 
 def test_several_measures_have_a_covariance_and_an_ellipsoid():
-    r = told(ba.Metric(["precision", "recall", "f1"]), "passive", 300).result()
+    r = told(300, ba.Metric(["precision", "recall", "f1"]), design="passive").result()
     assert r.estimate.shape == (3,)
     assert r.interval.shape == (3, 2)
     np.testing.assert_allclose(np.sqrt(np.diag(r.covariance)), r.standard_error)
@@ -77,7 +74,7 @@ def test_several_measures_have_a_covariance_and_an_ellipsoid():
 
 
 def test_an_ellipsoid_counts_what_one_more_draw_could_move():
-    r = told(ba.Metric(["precision", "recall"]), "passive", 120).result()
+    r = told(120, ba.Metric(["precision", "recall"]), design="passive").result()
     found = r.evidence.answer
     spread = r.covariance + np.diag(np.maximum(found.rise, found.fall) ** 2)
     away = np.linalg.cholesky(spread) @ [0.6, 0.8]  # at the distance 1
@@ -87,7 +84,7 @@ def test_an_ellipsoid_counts_what_one_more_draw_could_move():
 
 
 def test_draws_of_weighted_measures_move_together_as_the_measures_do():
-    r = told(ba.Metric(["accuracy", "zero_one_loss"]), "passive", 120).result()
+    r = told(120, ba.Metric(["accuracy", "zero_one_loss"]), design="passive").result()
     np.testing.assert_allclose(r.evidence.joint.sum(1), 1, atol=0.01)  # of quantiles of two intervals
 
 
@@ -99,7 +96,9 @@ def test_covariances_are_those_of_campaigns_and_ellipsoids_hold_the_truth(design
     scores = rng.beta(0.7, 0.9, 2_000)
     labels = (rng.random(2_000) < scores).astype(int)
     pool = ba.Pool(scores=scores)
-    results = [told(question, design, 200, seed, labels, pool).result() for seed in range(repeats)]
+    results = [
+        told(200, question, design=design, seed=seed, labels=labels, pool=pool).result() for seed in range(repeats)
+    ]
     truth = question.truth(pool, labels)
     assert np.mean([r.in_ellipsoid(truth) for r in results]) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / repeats)
     found, said = np.cov(np.array([r.estimate for r in results]).T), np.mean([r.covariance for r in results], axis=0)
@@ -121,7 +120,7 @@ def test_without_a_positive_the_figure_is_a_belief_and_the_interval_is_all_there
 
 def test_a_perfect_sample_is_no_certainty():
     labels = POOL.predictions
-    r = told(ba.Metric("precision"), "passive", 30, labels=labels).result()
+    r = told(30, ba.Metric("precision"), design="passive", labels=labels).result()
     assert r.estimate == 1
     assert r.interval[0] < 0.98
     assert r.interval[1] == 1
@@ -131,7 +130,7 @@ def test_labels_that_show_no_error_count():
     """All of 500 right: the end of Clopper and Pearson is 0.025^(1/500) = 0.9926."""
     labels = np.arange(4000) % 2
     pool = ba.Pool(scores=np.where(labels == 1, 0.8, 0.2))
-    r = told(ba.Metric("accuracy"), "passive", 500, labels=labels, pool=pool).result()
+    r = told(500, ba.Metric("accuracy"), design="passive", labels=labels, pool=pool).result()
     assert r.estimate == 1
     assert r.interval[1] == 1
     assert 0.99 < r.interval[0] < 1
@@ -188,7 +187,7 @@ def test_estimates_stay_in_the_range_of_the_measure():
     seen = []
     for seed in range(20):
         r = told(
-            ba.Metric(["accuracy", "zero_one_loss"]), "importance", 2, seed=seed, labels=labels, pool=pool
+            2, ba.Metric(["accuracy", "zero_one_loss"]), design="importance", seed=seed, labels=labels, pool=pool
         ).result()
         assert ((r.interval[:, 0] <= r.estimate) & (r.estimate <= r.interval[:, 1])).all()
         assert (r.interval[:, 0] < r.interval[:, 1]).all()
@@ -201,14 +200,14 @@ def test_estimates_stay_in_the_range_of_the_measure():
 @pytest.mark.parametrize("design", ["passive", Stratified(n_strata=8)], ids=["passive", "stratified"])
 def test_labels_and_not_predictions_are_learned(design):
     wrong = 1 - POOL.predictions
-    r = told(ba.Metric(["f1", "accuracy"]), design, POOL.n_items, labels=wrong).result()
+    r = told(POOL.n_items, ba.Metric(["f1", "accuracy"]), design=design, labels=wrong).result()
     assert r.guarantee == "exact"
     np.testing.assert_allclose(r.estimate, [0, 0], atol=1e-12)
     np.testing.assert_allclose(r.interval, [[0, 0], [0, 0]], atol=1e-12)
 
 
 def test_only_items_that_can_matter_are_asked_for():
-    a = told(ba.Metric("precision"), "passive", N_PREDICTED)
+    a = told(N_PREDICTED, ba.Metric("precision"), design="passive")
     r = a.result()
     assert r.guarantee == "exact"
     assert r.estimate == pytest.approx(TP / N_PREDICTED)
@@ -221,7 +220,7 @@ def test_only_items_that_can_matter_are_asked_for():
 
 def test_other_measures_come_from_the_same_draws():
     question = ba.Metric(["f1", "precision", "recall", "accuracy"])
-    a, together = told(ba.Metric("f1"), "passive", 250), told(question, "passive", 250)
+    a, together = told(250, ba.Metric("f1"), design="passive"), told(250, question, design="passive")
     for i, name in enumerate(["f1", "precision", "recall", "accuracy"]):
         r = a.result(question=ba.Metric(name))
         assert r.estimate == pytest.approx(together.result().estimate[i], rel=1e-9)
@@ -229,10 +228,10 @@ def test_other_measures_come_from_the_same_draws():
 
 
 def test_measures_of_items_that_could_not_be_drawn_are_refused():
-    a = told(ba.Metric("precision"), Adaptive(n_strata=8), 30)  # of predicted positives alone
+    a = told(30, ba.Metric("precision"), design=Adaptive(n_strata=8))  # of predicted positives alone
     with pytest.raises(ba.QuestionError, match=r"items that this session never asks for.*'How high is precision\?'"):
         a.result(question=ba.Metric("recall"))
-    a = told(ba.Metric("f1"), Adaptive(n_strata=8), 60)
+    a = told(60, ba.Metric("f1"), design=Adaptive(n_strata=8))
     known = a.ask(5)
     a.tell(known.ids, LABELS[known.ids])  # items that are surely no error are known now, and need not be drawn again
     exact = np.mean(POOL.predictions[LABELS == 0] == 0)
@@ -243,13 +242,13 @@ def test_measures_of_items_that_could_not_be_drawn_are_refused():
 @pytest.mark.parametrize("question", [ba.Metric("brier_score_loss"), ba.Metric(["log_loss", "f1"])])
 def test_measures_of_what_the_groups_of_a_session_do_not_tell_apart_are_refused(question):
     with pytest.raises(ba.QuestionError, match="does not tell apart"):
-        told(ba.Metric("f1"), "passive", 50).result(question=question)
+        told(50, ba.Metric("f1"), design="passive").result(question=question)
 
 
 @pytest.mark.parametrize("question", [ba.Metric("accuracy", by="site"), ba.PRCurve([0.2, 0.7]), ba.GroupAccuracy()])
 def test_other_questions_are_answered_from_labels_of_a_measure(question):
     pool, labels = rare_pool(120)
-    everything = told(ba.Metric("f1"), "passive", 120, labels=labels, pool=pool).result(question=question)
+    everything = told(120, ba.Metric("f1"), design="passive", labels=labels, pool=pool).result(question=question)
     np.testing.assert_allclose(everything.estimate, question.truth(pool, labels), atol=1e-9)
 
 
@@ -270,7 +269,7 @@ def test_a_measure_of_ones_own(tmp_path):
     question = ba.Metric(false_alarms())
     exact = np.mean(POOL.predictions[LABELS == 0])
     assert question.truth(POOL, LABELS) == pytest.approx(exact)
-    assert told(question, "passive", POOL.n_items).result().estimate == pytest.approx(exact)
+    assert told(POOL.n_items, question, design="passive").result().estimate == pytest.approx(exact)
     with pytest.raises(ba.QuestionError, match="keeps measures by name"):
         ba.assess(POOL, question, design="passive", journal=tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()
@@ -319,7 +318,7 @@ def test_many_classes():
     rng = np.random.default_rng(0)
     predictions, labels = rng.choice(["a", "b", "c"], (2, 90))
     pool = ba.Pool(predictions=predictions, classes=["a", "b", "c"])
-    a = told(ba.Metric(["f1_macro", "f1_per_class"]), "passive", 90, labels=labels, pool=pool)
+    a = told(90, ba.Metric(["f1_macro", "f1_per_class"]), design="passive", labels=labels, pool=pool)
     score = [
         2 * np.sum((predictions == k) & (labels == k)) / (np.sum(predictions == k) + np.sum(labels == k)) for k in "abc"
     ]
@@ -334,17 +333,17 @@ def test_a_precision_recall_curve():
     above = POOL.scores >= np.array([0.2, 0.4, 0.6])[:, None]
     hits = (above & (LABELS == 1)).sum(1)
     np.testing.assert_allclose(truth, [*(hits / above.sum(1)), *(hits / N_POSITIVE)])
-    r = told(question, Stratified(n_strata=16), 300).result()
+    r = told(300, question, design=Stratified(n_strata=16)).result()
     assert list(r.table().columns)[:2] == ["threshold", "precision"]
     assert len(r.table()) == 3
     assert (r.interval[:, 0] <= r.estimate).all()
     assert (r.estimate <= r.interval[:, 1]).all()
     assert r.plot(truth=truth).get_ylabel() == "precision"
-    np.testing.assert_allclose(told(question, "passive", POOL.n_items).result().estimate, truth)
+    np.testing.assert_allclose(told(POOL.n_items, question, design="passive").result().estimate, truth)
 
 
 def test_a_curve_from_the_draws_of_another_measure_has_thresholds_that_its_cells_tell_apart():
-    a = told(ba.Metric("f1"), Stratified(n_strata=16), 300)
+    a = told(300, ba.Metric("f1"), design=Stratified(n_strata=16))
     r = a.result(question=ba.PRCurve(6))
     assert 2 <= len(r.question.thresholds) <= 6
     codes = np.searchsorted(r.question.thresholds, POOL.scores, side="right")
@@ -354,7 +353,7 @@ def test_a_curve_from_the_draws_of_another_measure_has_thresholds_that_its_cells
     np.testing.assert_array_equal(r.table()["threshold"], r.question.thresholds)
     given = a.result(question=ba.PRCurve(r.question.thresholds))
     np.testing.assert_array_equal(given.estimate, r.estimate)
-    everything = told(ba.Metric("f1"), Stratified(n_strata=16), POOL.n_items).result(question=ba.PRCurve(6))
+    everything = told(POOL.n_items, ba.Metric("f1"), design=Stratified(n_strata=16)).result(question=ba.PRCurve(6))
     np.testing.assert_allclose(everything.estimate, everything.question.truth(POOL, LABELS))
 
 
@@ -369,7 +368,7 @@ def test_a_macro_average_over_groups():
     question = ba.Metric("f1", by="site", average="macro")
     apart = ba.Metric("f1", by="site").truth(POOL, LABELS)
     assert float(question.truth(POOL, LABELS)) == pytest.approx(apart.mean(), rel=1e-12)
-    r = told(question, Adaptive(n_strata=8), 200).result()
+    r = told(200, question, design=Adaptive(n_strata=8)).result()
     assert r.groups.tolist() == ["f1 (macro)"]
     assert r.interval[0] < r.estimate < r.interval[1]
 
@@ -438,7 +437,7 @@ def test_bad_input_is_refused_in_a_sentence(ask, error, said):
 
 
 def test_a_posterior_for_arviz_is_refused_with_a_reason():
-    r = told(ba.Metric("f1"), "passive", 20).result()
+    r = told(20, ba.Metric("f1"), design="passive").result()
     with pytest.raises(ba.QuestionError, match="without a posterior"):
         r.to_arviz()
     with pytest.raises(ba.QuestionError, match="without a posterior"):

@@ -15,6 +15,7 @@ from bayes_assess.models.curve_members import RATES, VERDICTS
 from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.results import RateResult
 from bayes_assess.sessions.description import describe_question, described_question
+from made import labelled_sessions
 
 RNG = np.random.default_rng(7)
 N = 300
@@ -28,13 +29,7 @@ GOOD = LABELS == "good"
 SMALL = VarianceReduction(n_strata=12)
 
 
-def told(question, n, pool=SCORED, design=SMALL, labels=LABELS, batch=60, **options):
-    a = ba.assess(pool, question, design=design, **options)
-    while n:
-        queries = a.ask(min(batch, n))
-        a.tell(queries.ids, labels[queries.ids])
-        n -= len(queries)
-    return a
+told = labelled_sessions(SCORED, LABELS, ba.Rate(), batch=60, design=SMALL)
 
 
 def shares(of):
@@ -60,14 +55,14 @@ def test_of_more_classes_it_is_one_against_the_rest():
     predictions, labels = RNG.choice(list("abc"), (2, 90))
     pool = ba.Pool(predictions=predictions)
     assert ba.Rate("b").truth(pool, labels) == pytest.approx(np.mean(labels == "b"))
-    r = told(ba.Rate("b"), 90, pool, "passive", labels).result()
+    r = told(90, ba.Rate("b"), pool=pool, design="passive", labels=labels).result()
     assert (r.estimate, r.judge_rate) == (pytest.approx(np.mean(labels == "b")), np.mean(predictions == "b"))
 
 
 @pytest.mark.parametrize("design", [SMALL, "passive"])
 def test_the_answer_is_that_of_the_labels_though_predictions_always_differ(design):
     opposite = np.where(JUDGED, "bad", "good")
-    r = told(ba.Rate(), N, design=design, labels=opposite).result()
+    r = told(N, ba.Rate(), design=design, labels=opposite).result()
     assert r.guarantee == "exact"
     assert r.estimate == pytest.approx(1 - JUDGED.mean(), abs=1e-12)
     np.testing.assert_allclose(r.interval, 1 - JUDGED.mean(), atol=1e-12)
@@ -81,7 +76,7 @@ def test_it_is_the_measure_called_rate():
     np.testing.assert_array_equal(
         pool_value("rate", SCORED, LABELS, by="system"), ba.Rate(by="system").truth(SCORED, LABELS)
     )
-    a = told(ba.Metric("f1"), 40, design="passive")
+    a = told(40, ba.Metric("f1"), design="passive")
     r = a.result(question=ba.Rate())  # from the labels of another measure
     assert isinstance(r, RateResult)
     assert r.interval[0] < r.estimate < r.interval[1]
@@ -93,7 +88,7 @@ def test_it_is_the_measure_called_rate():
 
 @pytest.mark.parametrize("design", [SMALL, "passive"])
 def test_a_result_says_what_the_predictions_alone_say(design):
-    r = told(ba.Rate(), 40, design=design).result(level=0.9)
+    r = told(40, ba.Rate(), design=design).result(level=0.9)
     assert isinstance(r, RateResult)
     assert r.judge_rate == JUDGED.mean()
     assert r.bias == r.judge_rate - r.estimate
@@ -115,12 +110,12 @@ def test_a_result_says_what_the_predictions_alone_say(design):
 
 def test_random_labels_are_worth_about_what_they_are():
     """From 150 of 300 random items: the interval of [CLOPPER] is wider by about one label in each tail."""
-    r = told(ba.Rate(), 150, design="passive").result()
+    r = told(150, ba.Rate(), design="passive").result()
     assert 0.8 * 150 < r.random_labels <= 150
 
 
 def test_groups_have_their_own_judge():
-    r = told(ba.Rate("good", by="system"), 60, design="passive").result()
+    r = told(60, ba.Rate("good", by="system"), design="passive").result()
     assert r.groups.tolist() == ["rate (system a)", "rate (system b)"]
     np.testing.assert_allclose(r.judge_rate, shares(JUDGED), rtol=1e-14)
     assert r.bias_interval.shape == (2, 2)
@@ -189,10 +184,10 @@ def test_very_many_groups_have_none_but_are_told_apart():
 
 
 def test_verdicts_alone_are_two_cells_and_say_nothing_of_scores():
-    a = told(ba.Rate("good"), 40, VERDICT)
+    a = told(40, ba.Rate("good"), pool=VERDICT)
     assert a.cells.n_cells == 2
     assert "if items with the same predictions are alike" in a.result().summary()
-    assert "if the scores rank as" in told(ba.Rate("good"), 40).result().summary()
+    assert "if the scores rank as" in told(40, ba.Rate("good")).result().summary()
 
 
 def judged_by(*verdicts, **columns):
@@ -224,7 +219,7 @@ def test_of_many_further_judges_it_counts_how_many_say_yes():
 
 
 def test_the_answer_is_that_of_all_labels_whatever_further_judges_say():
-    r = told(ba.Rate("good"), N, judged_by(JUDGED, ~GOOD, SYSTEM == "a")).result()
+    r = told(N, ba.Rate("good"), pool=judged_by(JUDGED, ~GOOD, SYSTEM == "a")).result()
     assert float(r.estimate) == pytest.approx(GOOD.mean())
     assert r.interval.tolist() == [float(r.estimate)] * 2
 
@@ -242,8 +237,8 @@ def test_judges_are_those_that_are_named_and_in_the_pool():
 @pytest.mark.parametrize("sure", [GOOD, ~GOOD])
 def test_a_further_judge_who_is_always_right_or_always_wrong_is_found_out(sure):
     """Random labels leave sqrt(p (1 - p) / n), and the first judge most of it: the second leaves hardly any."""
-    alone = told(ba.Rate("good"), 60, VERDICT, batch=20).result()
-    both = told(ba.Rate("good"), 60, judged_by(JUDGED, sure), batch=20).result()
+    alone = told(60, ba.Rate("good"), pool=VERDICT, batch=20).result()
+    both = told(60, ba.Rate("good"), pool=judged_by(JUDGED, sure), batch=20).result()
     random = 2 * stats.norm.ppf(0.975) * np.sqrt(GOOD.mean() * (1 - GOOD.mean()) / 60 * (1 - 60 / N))
     assert np.diff(both.interval)[0] < 0.6 * np.diff(alone.interval)[0]
     assert np.diff(both.interval)[0] < 0.5 * random
@@ -305,7 +300,7 @@ def test_systems_are_compared_by_the_rates_of_their_answers():
     question = ba.Compare("b", "a", by="system", measure="rate", rope=0.01)
     difference = np.diff(shares(GOOD))[0]  # b less a
     assert question.truth(SCORED, LABELS) == pytest.approx(difference, abs=1e-12)
-    r = told(question, N, design="passive").result()
+    r = told(N, question, design="passive").result()
     assert r.estimate == pytest.approx(difference, abs=1e-12)
     assert r.verdict.startswith("The rate of b is ")
     assert r.eta == (difference >= -0.01) + (difference > 0.01)
@@ -319,7 +314,7 @@ def test_all_labels_settle_a_verdict_that_the_judge_has_the_wrong_way_round(desi
     flattered = ba.Pool(predictions=np.where(halves == "a", "good", labels), groups={"system": halves})
     question = ba.Compare("a", "b", by="system", measure="rate")
     assert question.truth(flattered, flattered.prediction_names(slice(None))) > 0.3
-    r = told(question, N, flattered, design, labels).result()
+    r = told(N, question, pool=flattered, design=design, labels=labels).result()
     assert (r.estimate, r.eta) == (pytest.approx(0, abs=1e-12), 1)
     assert r.verdict == "The rate of a is within 5 points of that of b, as their labels show."
 
@@ -343,7 +338,7 @@ def test_a_verdict_is_right_more_often_than_that_of_random_labels():
 def test_a_session_is_the_same_after_its_journal_was_read_again(tmp_path):
     question = ba.Rate("good", by="system")
     assert repr(described_question(describe_question(question))) == repr(question)
-    a = told(question, 30, design="passive", journal=tmp_path / "run.db")
+    a = told(30, question, design="passive", journal=tmp_path / "run.db")
     again = ba.resume(tmp_path / "run.db", SCORED)
     assert again.result().summary() == a.result().summary()
     np.testing.assert_array_equal(again.result().bias_interval, a.result().bias_interval)

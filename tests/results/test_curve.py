@@ -7,6 +7,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.results import Believed, CurveResult, Weighted
+from made import labelled_sessions
 
 RNG = np.random.default_rng(11)
 SCORES = RNG.beta(0.5, 2.0, 400)
@@ -15,21 +16,17 @@ POOL = ba.Pool(scores=SCORES)
 THRESHOLDS = np.linspace(0.05, 0.9, 30)
 
 
-def told(n, design, thresholds=THRESHOLDS):
-    a = ba.assess(POOL, ba.PRCurve(thresholds), design=design, seed=1)
-    queries = a.ask(n)
-    a.tell(queries.ids, LABELS[queries.ids])
-    return a.result()
+told = labelled_sessions(POOL, LABELS, ba.PRCurve(THRESHOLDS), seed=1)
 
 
 @pytest.fixture(scope="module")
 def believed():
-    return told(60, "variance_reduction")
+    return told(60, design="variance_reduction").result()
 
 
 @pytest.fixture(scope="module")
 def exact():
-    return told(400, "passive")
+    return told(400, design="passive").result()
 
 
 def truth(threshold):

@@ -10,6 +10,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools.to_arviz import import_arviz
 from bayes_assess.designs import Adaptive
+from made import labelled_sessions
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.uniform(size=200)
@@ -17,11 +18,8 @@ LABELS = (RNG.random(200) < SCORES).astype(int)
 POOL = ba.Pool(predictions=np.where(SCORES > 0.6, "cat", "dog"), scores=SCORES, classes=["dog", "cat"])
 
 
-def told(n: int, **options):
-    a = ba.assess(POOL, ba.Metric("f1"), design=Adaptive(n_strata=5), seed=0, **options)
-    queries = a.ask(n)
-    a.tell(queries.ids, np.array(["dog", "cat"])[LABELS[queries.ids]])
-    return a
+NAMES = np.array(["dog", "cat"])[LABELS]
+told = labelled_sessions(POOL, NAMES, ba.Metric("f1"), design=Adaptive(n_strata=5), seed=0)
 
 
 @pytest.fixture(scope="module")

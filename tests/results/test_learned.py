@@ -10,6 +10,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.results._learned import contradiction, what_was_learned
+from made import labelled_sessions
 
 N_GROUPS = 25
 
@@ -23,16 +24,11 @@ def boasting_pool(seed: int = 0, n: int = 2500) -> tuple[ba.Pool, np.ndarray]:
     return pool, np.where(right, 0, 1)
 
 
-def told(prior: str, n: int, **options) -> ba.GroupResult:
-    pool, labels = boasting_pool()
-    a = ba.assess(pool, ba.GroupAccuracy(by="site"), design="random", prior=prior, **options)
-    queries = a.ask(n)
-    a.tell(queries.ids, labels[queries.ids])
-    return a.result()
+told = labelled_sessions(*boasting_pool(), ba.GroupAccuracy(by="site"), design="random")
 
 
 def test_the_summary_says_how_far_scores_and_groups_are_apart():
-    result = told("learned", 400)
+    result = told(400, prior="learned").result()
     sentence = result.summary().splitlines()[-1]
     found = re.fullmatch(
         r"Learned from all labels: groups differ by about (\d+) points?; the scores are over-confident by about (\d+) "
@@ -61,10 +57,10 @@ def test_calibration_of_groups_that_may_be_apart_says_it_too(question):
 
 
 def test_a_fixed_prior_that_labels_contradict_is_named_and_the_way_out_too():
-    summary = told("informative", 150).summary()
+    summary = told(150, prior="informative").result().summary()
     assert "times as probable where groups learn from each other" in summary
     assert "the prior 'learned'" in summary
-    assert "contradict" not in told("learned", 150).summary()
+    assert "contradict" not in told(150, prior="learned").result().summary()
 
 
 def test_few_labels_contradict_a_prior_by_the_number_that_is_right():
@@ -133,7 +129,7 @@ def test_one_group_without_scores_has_nothing_to_say():
 
 
 def test_raw_counts_stand_beside_the_estimates():
-    result = told("learned", 100)
+    result = told(100, prior="learned").result()
     table = result.table()
     order = np.argsort(result.estimate, kind="stable")
     np.testing.assert_array_equal(table["right"], result.successes[order])

@@ -11,6 +11,7 @@ import bayes_assess as ba
 from bayes_assess.cli.tables import narrow
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.sessions.description import describe_question, described_question
+from made import labelled_sessions
 
 RNG = np.random.default_rng(12)
 N = 240
@@ -25,11 +26,7 @@ ALL = ba.Compare(by="system", measure="rate", rope=0.1)
 SMALL = VarianceReduction(n_strata=4)
 
 
-def told(question, n, design="passive"):
-    a = ba.assess(POOL, question, design=design)
-    queries = a.ask(n)
-    a.tell(queries.ids, LABELS[queries.ids])
-    return a
+told = labelled_sessions(POOL, LABELS, ALL, design="passive")
 
 
 def full(question, design="passive"):
@@ -53,7 +50,7 @@ def test_all_labels_settle_ranks_and_pairs(design):
 
 
 def test_on_the_way_ranks_and_pairs_are_those_of_the_joint_posterior():
-    r = told(ALL, 60, SMALL).result()
+    r = told(60, design=SMALL).result()
     draws = r.draws
     best = np.isclose(draws, draws.max(1, keepdims=True), rtol=0, atol=1e-12)  # several, where they are equal
     expected = (best / best.sum(1, keepdims=True)).mean(0)
@@ -72,7 +69,7 @@ def test_on_the_way_ranks_and_pairs_are_those_of_the_joint_posterior():
 
 
 def test_a_rate_has_the_same_ranks_and_pairs():
-    a = told(ba.Rate(by="system"), 60)
+    a = told(60, ba.Rate(by="system"))
     r, other = a.result(), a.result(question=ALL)
     np.testing.assert_array_equal(r.probability_best, other.probability_best)
     for name in other.table().columns:
@@ -86,7 +83,7 @@ def test_a_rate_has_the_same_ranks_and_pairs():
 
 def test_intervals_of_differences_of_random_labels_are_about_normal():
     """Two groups of independent labels: the standard error is that of two shares, without replacement."""
-    r = told(ALL, 150).result()
+    r = told(150).result()
     error = r.standard_error
     spread = np.sqrt(error[0] ** 2 + error[1] ** 2)
     width = np.diff(r.difference_interval[0, 1])[0]
@@ -125,7 +122,7 @@ def test_systems_are_ranked_too():
     [ba.Rate(), ba.Metric(["precision", "recall"]), ba.Metric("accuracy", by="system", average="macro")],
 )
 def test_a_single_value_has_no_ranks(question):
-    r = told(question, 20).result()
+    r = told(20, question).result()
     for ask in (lambda: r.rank, lambda: r.pairs(), lambda: r.ranking(), lambda: r.probability_best):
         with pytest.raises(ba.QuestionError, match="one measure of several groups"):
             ask()
@@ -157,7 +154,7 @@ def test_the_question_is_kept_and_refused_in_sentences():
 
 
 def test_a_terminal_shows_the_pairs():
-    (table,) = narrow(told(ALL, 60).result())
+    (table,) = narrow(told(60).result())
     assert table.columns == ("first", "second", "difference", "interval", "first is", "probability")
     assert len(table["first"]) == 3
 
@@ -169,7 +166,7 @@ def test_accuracies_have_ranks_and_pairs_as_other_measures_have():
     asked = a.ask(60).ids
     a.tell(asked, labels[asked])
     r, groups = a.result(), a.result(question=ba.GroupAccuracy("prediction"))
-    assert type(r) is type(told(ALL, 60).result()) is ba.PairsResult
+    assert type(r) is type(told(60).result()) is ba.PairsResult
     filled = groups.size > 0
     assert r.ordered_names.tolist() == groups.groups[filled].tolist()
     for name in ("rank", "rank_interval", "probability_best", "probability_worst"):
@@ -183,4 +180,4 @@ def test_accuracies_have_ranks_and_pairs_as_other_measures_have():
     assert r.pairs(rope=0.2)["p_equal"].tolist() == wider.result().table()["p_equal"].tolist()
     with pytest.raises(ba.QuestionError):
         r.pairs(rope=1.0)
-    assert not hasattr(told(ALL, 60).result(), "size")
+    assert not hasattr(told(60).result(), "size")

@@ -11,6 +11,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.designs import VarianceReduction
+from made import labelled_sessions
 
 RNG = np.random.default_rng(3)
 P = 150
@@ -28,11 +29,7 @@ MEANS = ba.Compare("a", "b", by="system", measure="mean", rope=0.1, pair="prompt
 AWAY = RATED[:, 0] - RATED[:, 1]
 
 
-def told(question, n, design="passive", **options):
-    a = ba.assess(POOL, question, design=design, **options)
-    queries = a.ask(n)
-    a.tell(queries.ids, LABELS[queries.ids])
-    return a
+told = labelled_sessions(POOL, LABELS, MEANS, design="passive")
 
 
 def test_both_halves_of_a_pair_are_asked_for():
@@ -47,7 +44,7 @@ def test_both_halves_of_a_pair_are_asked_for():
 
 
 def test_with_all_labels_the_difference_is_exact():
-    r = told(MEANS, 2 * P).result()
+    r = told(2 * P).result()
     assert pytest.approx(AWAY.mean(), abs=1e-12) == MEANS.truth(POOL, LABELS)
     assert r.guarantee == "exact"
     assert r.estimate == pytest.approx(AWAY.mean(), abs=1e-12)
@@ -120,7 +117,7 @@ def test_the_error_is_that_of_random_pairs_and_what_they_share_cancels():
 
 
 def test_a_session_is_the_same_after_its_journal_was_read_again(tmp_path):
-    a = told(MEANS, 30, journal=tmp_path / "run.db")
+    a = told(30, journal=tmp_path / "run.db")
     ids, labels = a.labelled
     np.testing.assert_array_equal(labels, LABELS[ids])
     wrong = LABELS[ids[0]] % 5 + 1
@@ -168,13 +165,13 @@ def test_labels_of_pairs_are_of_one_annotator_and_answer_one_question():
 
 @pytest.mark.parametrize("design", ["passive", "adaptive", "variance_reduction"])
 def test_labels_of_items_do_not_answer_what_is_asked_of_pairs(design):
-    a = told(ba.Mean(), 20, design)
+    a = told(20, ba.Mean(), design=design)
     with pytest.raises(ba.QuestionError, match="of pairs needs labels of both halves; start a session with it"):
         a.result(question=MEANS)
 
 
 def test_a_corrected_half_counts_as_if_it_had_been_told_right():
-    a, other = told(MEANS, 20), ba.assess(POOL, MEANS, design="passive")
+    a, other = told(20), ba.assess(POOL, MEANS, design="passive")
     ids = other.ask(20).ids
     wrong = LABELS[ids].copy()
     wrong[0] = wrong[0] % 5 + 1

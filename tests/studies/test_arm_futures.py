@@ -18,18 +18,14 @@ from bayes_assess.sessions.planning import labels_needed
 from bayes_assess.studies.arm_futures import ArmFutures, follows_at_once
 from bayes_assess.studies.futures import SessionFutures, imagined_labels, without_pending
 from bayes_assess.studies.goals import Goal
-from made import made_pool
+from made import labelled_sessions, made_pool
 
 SIZES = [60, 90, 40, 110]
 POOL, LABELS = made_pool([0.95, 0.6, 0.8, 0.7], SIZES)
 DESIGNS = [*ba.designs.ARMS]
 
 
-def told(question=None, design: Any = "thompson", prior: Any = "learned", n=40, pool=POOL, labels=LABELS):
-    session = ba.assess(pool, question or ba.GroupAccuracy(), design=design, prior=prior, seed=1)
-    queries = session.ask(n)
-    session.tell(queries.ids, labels[pool.positions(queries.ids)])
-    return session
+told = labelled_sessions(POOL, LABELS, ba.GroupAccuracy(), design="thompson", seed=1)
 
 
 def futures_of(session, n=3, kind: Any = ArmFutures, **options):
@@ -78,7 +74,7 @@ SOON += [("uninformative", design) for design in DESIGNS]
 def test_a_block_of_one_item_is_chosen_as_the_design_chooses_it(design, prior):
     """Points of what learns are placed anew for a block, so that cells that all but tie may change places."""
     n, k = 200, len(SIZES)
-    session = told(design=design, prior=prior, n=12)
+    session = told(12, design=design, prior=prior)
     with engine.eager():
         asked = session.design.ask_block(np.random.default_rng(0), side_by_side(session, n), 1)
         keys = engine.random.split(engine.random.key(1), n)
@@ -103,7 +99,7 @@ def test_a_block_of_one_item_is_chosen_as_the_design_chooses_it(design, prior):
 def test_groups_are_compared_by_the_same_groups(question, prior):
     """Two groups are compared by the normal distribution where the session has the masses: nearly the same choices."""
     n, k = 300, len(SIZES)
-    session = told(question, prior=prior, n=12)
+    session = told(12, question, prior=prior)
     with engine.eager():
         asked = session.design.ask_block(np.random.default_rng(0), side_by_side(session, n), 1).sum(0)
         keys = engine.random.split(engine.random.key(1), n)
@@ -114,7 +110,7 @@ def test_groups_are_compared_by_the_same_groups(question, prior):
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_cell_is_asked_for_more_items_than_it_has(design):
-    session = told(design=design)
+    session = told(40, design=design)
     side = side_by_side(session, 3)
     n = int(side.remaining[0].sum())
     with engine.eager():
@@ -127,7 +123,7 @@ def test_no_cell_is_asked_for_more_items_than_it_has(design):
 
 def test_a_block_learns_that_items_are_pending():
     """Without that, the group of the widest posterior would be asked for alone."""
-    session = told(design="bayes_ucb", prior="uninformative", n=4)
+    session = told(4, design="bayes_ucb", prior="uninformative")
     with engine.eager():
         asked = session.design.ask_block(np.random.default_rng(0), side_by_side(session, 1), 40)
     assert (asked[0] > 4).all()
@@ -149,7 +145,7 @@ def test_rounds_have_as_many_items_as_are_missing():
 
 def lagging(labels_before: bool = True):
     """A campaign whose last group is right in one of ten items, the others in nine: no draw of 2,000 leads another."""
-    session = told(ba.LeastAccurate(), prior="uninformative", n=200)
+    session = told(200, ba.LeastAccurate(), prior="uninformative")
     counts = np.array([[[100, 900], [100, 900], [100, 900], [900, 100]]])
     before = counts if labels_before else np.zeros_like(counts)
     posterior = session._setting.prior.update_counts(before)
@@ -217,7 +213,7 @@ QUESTIONS = [
     ],
 )
 def test_futures_end_at_their_own_labels(question, prior, kind):
-    futures = futures_of(session := told(question, design="random", prior=prior), kind=kind)
+    futures = futures_of(session := told(40, question, design="random", prior=prior), kind=kind)
     n = int(futures.unlabelled[0].sum(-1)[session._setting.playable].sum()) + 40
     found = futures.campaigns(np.arange(3), n, 0.95)
     told_ = found.counts[:, 0] - np.asarray(session._state.counts)
@@ -235,7 +231,7 @@ def test_futures_end_at_their_own_labels(question, prior, kind):
 def test_blocks_need_as_many_labels_as_single_ones(design, n):
     """On the same pools, in the mean of the logarithms, which blocks and single labels spread alike."""
     question = ba.GroupAccuracy()
-    session = told(question, design=design, prior="uninformative", n=30)
+    session = told(30, question, design=design, prior="uninformative")
     goal = Goal.checked(question, session.cells, 0.22, None, "widest", 0.95)
     looks = np.unique(np.geomspace(40, 300, 10).astype(int))
     needed = []
@@ -251,7 +247,7 @@ def test_blocks_need_as_many_labels_as_single_ones(design, n):
 
 
 def test_futures_go_on_only_as_far_as_they_are_asked_to():
-    futures = futures_of(told(), n=4)
+    futures = futures_of(told(40), n=4)
     futures.campaigns(np.arange(4), 60, 0.95)
     found = futures.campaigns(np.array([2]), 80, 0.95)
     assert found.labelled.sum(-1).tolist() == [[80]]
@@ -266,7 +262,7 @@ BY_GROUP = pytest.param(ba.Calibration(bins=3, by="prediction"), marks=pytest.ma
 def test_an_eager_session_is_planned_on_numpy_and_plans_do_not_change_it(monkeypatch, question):
     rng = np.random.default_rng(0)
     pool = ba.Pool(predictions=POOL.predictions, confidence=rng.uniform(0.5, 1, POOL.n_items), classes=range(4))
-    session, other = (told(question, pool=pool) for _ in range(2))
+    session, other = (told(40, question, pool=pool) for _ in range(2))
     for name in [name for name in sys.modules if name.split(".")[0] in ("jax", "numpyro")]:
         monkeypatch.setitem(sys.modules, name, None)  # an import of it fails
     plan = session.plan(width=0.3, futures=2)
@@ -282,7 +278,7 @@ def test_designs_and_beliefs_of_users_are_followed_by_their_own_steps():
 
     draws = SampledBelief(np.random.default_rng(0).beta(4, 2, (500, 4)), np.zeros(500))
     for design, prior in ((Mine(), "uninformative"), ("thompson", draws)):
-        session = told(design=design, prior=prior, n=20)
+        session = told(20, design=design, prior=prior)
         assert not follows_at_once(session.design, session._setting.prior)
         plan = session.plan(width=0.5, futures=2)
         assert 0 <= plan.labels.lower <= plan.labels.upper <= 280

@@ -5,16 +5,12 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.studies.futures import SessionFutures, imagined_labels, without_pending
-from made import made_pool
+from made import labelled_sessions, made_pool
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7], [300, 200, 40])
 
 
-def told(question=None, design="random", prior="uninformative", n=60):
-    session = ba.assess(POOL, question or ba.GroupAccuracy(), design=design, prior=prior, seed=1)
-    queries = session.ask(n)
-    session.tell(queries.ids, LABELS[POOL.positions(queries.ids)])
-    return session
+told = labelled_sessions(POOL, LABELS, ba.GroupAccuracy(), design="random", prior="uninformative", seed=1)
 
 
 def imagined(session, n):
@@ -32,7 +28,7 @@ def imagined(session, n):
     ids=lambda question: question.name,
 )
 def test_every_unlabelled_item_gets_one_label(question):
-    session = told(question)
+    session = told(60, question)
     unlabelled = imagined(session, 7)
     assert (unlabelled >= 0).all()
     np.testing.assert_array_equal(unlabelled.sum(-1), np.tile(session.cells.sizes - told_per_cell(session), (7, 1)))
@@ -43,7 +39,7 @@ def told_per_cell(session):
 
 
 def test_imagined_labels_have_the_moments_of_the_beta_binomial():
-    session, n = told(), 4000
+    session, n = told(60), 4000
     right = imagined(session, n)[..., 1]
     counts = np.asarray(session._state.counts)
     a, b = 1 + counts[:, 1], 1 + counts[:, 0]
@@ -58,7 +54,7 @@ def test_imagined_labels_have_the_moments_of_the_beta_binomial():
 @pytest.mark.parametrize("prior", ["uninformative", pytest.param("learned", marks=pytest.mark.slow)])
 def test_looks_change_nothing(prior):
     """Campaigns that stop to be looked at are those that go on, with a belief that is carried along, too."""
-    session = told(design="thompson", prior=prior)
+    session = told(60, design="thompson", prior=prior)
     unlabelled = imagined(session, 3)
 
     def run(*looks):
@@ -71,7 +67,7 @@ def test_looks_change_nothing(prior):
 
 def test_a_future_is_a_session_with_the_labels_of_its_pool():
     """Its choices are those of the session's own steps: of one that is told the same labels."""
-    session = told(design="random_group")
+    session = told(60, design="random_group")
     unlabelled = imagined(session, 1)
     futures = SessionFutures(session.design, session._state, unlabelled, session._setting, seed=5)
     found = futures.campaigns(np.arange(1), 100, 0.95).counts[0, 0] - np.asarray(session._state.counts)
@@ -81,7 +77,7 @@ def test_a_future_is_a_session_with_the_labels_of_its_pool():
 
 
 def test_pending_items_are_as_if_never_asked_for():
-    session, other = told(), told()
+    session, other = told(60), told(60)
     session.ask(25)
     state = without_pending(session.design, session._state, None)
     for field in ("pending", "remaining", "counts"):
