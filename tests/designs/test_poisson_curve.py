@@ -100,7 +100,7 @@ def test_inclusion_probabilities_sum_to_the_batch_in_every_round():
         assert (np.abs(taken - b * open_) < 1).all()
         a.tell(queries.ids, LABELS[queries.ids])
     for counts in (a._state.memory.model.counts, a._state.memory.model.curve.counts):  # every label once
-        np.testing.assert_array_equal(counts, a._state.counts)
+        np.testing.assert_array_equal(counts, a.counts)
 
 
 def test_the_belief_learns_when_a_round_is_complete_and_asking_moves_no_answer():

@@ -50,7 +50,7 @@ def test_a_session_cuts_the_pool_by_the_strata_that_were_passed_and_ends_at_the_
 
 def test_strata_take_equal_shares_of_a_stratified_sample():
     a = told(60, design=DESIGNS["stratified"])
-    np.testing.assert_array_equal(a._state.measure.by_block(a._state.counts.sum(-1)), [15] * 4)
+    np.testing.assert_array_equal(a._state.measure.by_block(a.counts.sum(-1)), [15] * 4)
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ def test_labels_of_a_batch_may_come_in_any_order_and_in_parts():
     with jax.enable_x64(True):
         audits = [np.asarray(x._state.audit.bets.capital) for x in (a, b)]
     np.testing.assert_allclose(audits[0], audits[1], rtol=1e-9)
-    np.testing.assert_array_equal(a._state.counts, b._state.counts)
+    np.testing.assert_array_equal(a.counts, b.counts)
     # The particles moved at other times, so the two answers differ by Monte Carlo error alone.
     assert abs(a.result().estimate - b.result().estimate) < 4 * 0.15 * a.result().standard_error
 

@@ -381,7 +381,7 @@ def test_labels_that_nobody_asked_for_inform_the_model_and_are_no_draws():
     a.tell(POOL.ids[others], LABELS[others])
     assert np.asarray(a._state.draws.weights).sum() == 0
     assert np.asarray(a._state.pending).sum() == 0
-    assert a._state.counts.sum() == 5
+    assert a.counts.sum() == 5
     assert np.abs(np.asarray(a._state.memory.pi) - before).max() > 1e-3
     queries = a.ask(30)
     assert not set(queries.ids) & set(POOL.ids[others])

@@ -25,7 +25,7 @@ def told(question, prior, n):
     if n:
         queries = session.ask(n)
         session.tell(queries.ids, LABELS[POOL.positions(queries.ids)])
-    counts = np.asarray(session._state.counts)[None]
+    counts = session.counts[None]
     return session, with_counts(session._setting, counts, counts[0], question.plan_matched)
 
 

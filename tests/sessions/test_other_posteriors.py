@@ -215,7 +215,7 @@ def test_weighted_sums_stay_unbiased_whatever_the_draws_say(name):
         tell(a, a.ask(4))
         for _ in range(2):
             tell(a, a.ask(6, posterior=wrong_posterior(a, seed)))
-        draws, share = a._state.draws, np.zeros(a._state.counts.shape)
+        draws, share = a._state.draws, np.zeros(a.counts.shape)
         np.add.at(share, (a._items.cells_of(np.arange(40)), LABELS), 1 / 40)
         gaps.append(np.asarray(draws.weights - share * draws.n)[share > 0])
     error = np.std(gaps, axis=0) / np.sqrt(len(gaps))

@@ -216,7 +216,7 @@ def test_futures_end_at_their_own_labels(question, prior, kind):
     futures = futures_of(session := told(40, question, design="random", prior=prior), kind=kind)
     n = int(futures.unlabelled[0].sum(-1)[session._setting.playable].sum()) + 40
     found = futures.campaigns(np.arange(3), n, 0.95)
-    told_ = found.counts[:, 0] - np.asarray(session._state.counts)
+    told_ = found.counts[:, 0] - session.counts
     playable = session._setting.playable
     np.testing.assert_array_equal(told_[:, playable], futures.unlabelled[:, playable])
     assert not told_[:, ~playable].any()

@@ -35,13 +35,13 @@ def test_every_unlabelled_item_gets_one_label(question):
 
 
 def told_per_cell(session):
-    return np.asarray(session._state.counts).sum(-1)
+    return session.counts.sum(-1)
 
 
 def test_imagined_labels_have_the_moments_of_the_beta_binomial():
     session, n = told(60), 4000
     right = imagined(session, n)[..., 1]
-    counts = np.asarray(session._state.counts)
+    counts = session.counts
     a, b = 1 + counts[:, 1], 1 + counts[:, 0]
     rest = session.cells.sizes - counts.sum(-1)
     mean, total = rest * a / (a + b), a + b
@@ -70,7 +70,7 @@ def test_a_future_is_a_session_with_the_labels_of_its_pool():
     session = told(60, design="random_group")
     unlabelled = imagined(session, 1)
     futures = SessionFutures(session.design, session._state, unlabelled, session._setting, seed=5)
-    found = futures.campaigns(np.arange(1), 100, 0.95).counts[0, 0] - np.asarray(session._state.counts)
+    found = futures.campaigns(np.arange(1), 100, 0.95).counts[0, 0] - session.counts
     assert found.sum() == 40
     assert (found <= unlabelled[0]).all()
     assert found.sum(-1).max() < 30  # of three groups
