@@ -6,7 +6,6 @@ from bayes_assess.acquisition.arms import best_arm as best_arm
 from bayes_assess.acquisition.arms import best_arms as best_arms
 from bayes_assess.acquisition.arms import top_two as top_two
 from bayes_assess.acquisition.calibration import calibration_reward as calibration_reward
-from bayes_assess.acquisition.cell_measure import measure_on_cells as measure_on_cells
 from bayes_assess.acquisition.confusion import cost_reward as cost_reward
 from bayes_assess.acquisition.confusion import dirichlet_variance_reduction as dirichlet_variance_reduction
 from bayes_assess.acquisition.confusion import (
@@ -24,4 +23,5 @@ from bayes_assess.acquisition.from_draws import rope as rope
 from bayes_assess.acquisition.from_draws import thompson as thompson
 from bayes_assess.acquisition.from_draws import variance_reduction as variance_reduction
 from bayes_assess.acquisition.paired_rope import paired_rope_masses as paired_rope_masses
+from bayes_assess.measures.cell_measure import measure_on_cells as measure_on_cells
 from bayes_assess.models.sampled_belief import SampledBelief as SampledBelief

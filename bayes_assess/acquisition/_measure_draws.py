@@ -11,8 +11,8 @@ from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, ArrayLike, Bool, Float, Int
 from bayes_assess.acquisition._checked_draws import checked_draws
-from bayes_assess.acquisition.cell_measure import CellMeasure, measure_on_cells
 from bayes_assess.errors import BudgetError, InferenceError
+from bayes_assess.measures.cell_measure import CellMeasure, measure_on_cells
 
 if TYPE_CHECKING:
     from bayes_assess.measures._pool_losses import Measures

@@ -38,8 +38,8 @@ from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.pool.cells import Cells
 
 if TYPE_CHECKING:
-    from bayes_assess.acquisition.cell_measure import CellMeasure
     from bayes_assess.measures._pool_losses import Measures
+    from bayes_assess.measures.cell_measure import CellMeasure
 
 Goal = Literal["low", "high", "variance"] | Callable[[np.ndarray], ArrayLike]
 

@@ -24,10 +24,10 @@ from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jnp
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import stochastic_proposal
 from bayes_assess.acquisition.repeated_draws import distinct_of, draws_of, log_missed
 from bayes_assess.errors import BudgetError, DesignError
+from bayes_assess.measures.cell_measure import CellMeasure
 
 Items = Float[np.ndarray, " K"]
 Sizes = Int[np.ndarray, " K"] | None  # items of every cell; None where every cell is one item

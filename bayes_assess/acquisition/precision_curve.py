@@ -18,61 +18,12 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.precision_envelope import Envelope
-from bayes_assess.acquisition.precision_windows import WindowBounds as WindowBounds
-from bayes_assess.acquisition.precision_windows import window_bounds as window_bounds
 from bayes_assess.errors import DesignError
 
 Ranks = Int[np.ndarray, " k"]
 Values = Float[np.ndarray, " k"]
 
 _WHOLE = 1e-9  # distance from a whole logarithm that rounding may leave
-
-
-def samples_per_point(n_points: int, beta: float, delta: float, p_min: float, eta: float = 0.0) -> int:
-    r"""Compute how many random labels estimate the precision at every one of K ranks within a factor ([ADA] (5)).
-
-    .. math:: s = \left\lceil \frac{(1 + \eta)^2}{2 (\beta - 1 - \eta)^2 p_{\min}^2} \ln \frac{2 K}{\delta} \right\rceil
-
-    Parameters
-    ----------
-    n_points : int
-        K, at least 1.
-    beta : float above 1 + eta
-        The factor.
-    delta : float in (0, 1)
-        Probability that some estimate is off by more.
-    p_min : float in (0, 1]
-        A lower bound of the precision at all of these ranks.
-    eta : float in [0, 1/2), optional
-        Probability that an annotator takes a positive item for a negative one or the other way round, for which
-        estimates are corrected, see `bayes_assess.estimators.ranked_labels.debiased`. That makes their errors greater
-        by 1 / (1 - 2 eta), so that no fewer labels are taken than the noiseless number over (1 - 2 eta)^2.
-
-    Raises
-    ------
-    DesignError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> samples_per_point(78, beta=1.05, delta=0.05, p_min=0.5)
-    6437
-    """
-    if n_points < 1:
-        raise DesignError(f"The precision is estimated at one rank at least; found {show(n_points)} ranks.")
-    if not 0 <= eta < 0.5:
-        raise DesignError(f"Annotators err with a probability eta in [0, 1/2); found {show(eta)}.")
-    if not beta > 1 + eta:
-        raise DesignError(
-            f"Estimates within a factor beta of the precision need beta > 1 + eta = {show(1 + eta)}; "
-            f"found {show(beta)}. Choose a greater one."
-        )
-    if not (0 < delta < 1 and 0 < p_min <= 1):
-        raise DesignError(
-            f"delta lies strictly between 0 and 1 and p_min in (0, 1]; found {show(delta)} and {show(p_min)}."
-        )
-    width = min((beta - 1 - eta) / (1 + eta), (beta - 1) * (1 - 2 * eta)) * p_min  # of the error of a share of labels
-    return math.ceil(math.log(2 * n_points / delta) / (2 * width**2))
 
 
 def prefix_length(epsilon: float, slack: int, monotone_from: int) -> int:
@@ -326,6 +277,7 @@ def random_prefix(n_items: int, s: int) -> int:
 
     Examples
     --------
+    >>> from bayes_assess.estimators.precision_bounds import samples_per_point
     >>> n_items = 3_561_500
     >>> s = samples_per_point(n_items, 1.05 * 1.03, 0.05, 0.5)
     >>> n = random_prefix(n_items, s)

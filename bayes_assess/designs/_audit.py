@@ -16,10 +16,10 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting
 from bayes_assess.estimators.ratio_losses import area_from_ratios, ratio_losses
+from bayes_assess.measures.cell_measure import CellMeasure
 
 _MORE = 5.0  # random items for every uniform one, at most
 _MOST_RANDOM = 0.3  # of all items

@@ -20,11 +20,11 @@ from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess._tools.text import plural
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError, QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut

@@ -12,10 +12,10 @@ import numpy as np
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._audit import Audit, any_label
 from bayes_assess.designs._label_models import believed_rates, with_errors
 from bayes_assess.estimators.betting import Betting
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.calibration_curve import CurveState
 from bayes_assess.models.error_labels import ErrorLabels
 

@@ -18,12 +18,12 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._rounds import RoundSums
 from bayes_assess.designs._weighted import LabelPrior, WeightedDesign, WeightedState, check_interval
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.ratio_interval import RatioSample, ratios_of
 from bayes_assess.estimators.weighted import Estimate, Steps, WeightedDraws
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.pool.cells import Cells
 
 

@@ -14,14 +14,10 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.acquisition.precision_band import RateBand
-from bayes_assess.acquisition.precision_bounds import lowest_precision_bound
-from bayes_assess.acquisition.precision_curve import (
-    prefix_length,
-    samples_per_point,
-    strata_needed,
-)
+from bayes_assess.acquisition.precision_curve import prefix_length, strata_needed
 from bayes_assess.acquisition.precision_envelope import Envelope
+from bayes_assess.estimators.precision_band import RateBand
+from bayes_assess.estimators.precision_bounds import lowest_precision_bound, samples_per_point
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased, debiased_interval
 
 _PILOT = 200  # labels of the first guess at the lowest precision

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bayes_assess._tools.arrays import show
+from bayes_assess.designs._deviation_strata import DeviationStrata
 from bayes_assess.designs._weighted import WeightedDesign
 from bayes_assess.errors import DesignError
-from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.strata import FeatureStrata, Kind, Strata

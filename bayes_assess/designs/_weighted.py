@@ -20,7 +20,6 @@ from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Design, MemoryT, WeighedLabels, check_drawn
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.score_order import ScoreOrder
@@ -34,6 +33,7 @@ from bayes_assess.estimators.weighted import (
     weighted_estimate,
     within_possible,
 )
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.pool.cells import Cells
 
 _COVARIANCE_UP_TO = 100  # measures

@@ -22,13 +22,13 @@ from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import floored, normalised
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.designs._weighted import LabelPrior, WeightedDesign, WeightedState, covering, draw_cell
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Steps, WeightedDraws
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.pool.cells import Cells
 
 

@@ -11,7 +11,6 @@ from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import stochastic_proposal
 from bayes_assess.acquisition.repeated_draws import draw_repeatedly, log_missed, whole_draws
 from bayes_assess.designs._base import Draw
@@ -22,6 +21,7 @@ from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import LabelPrior, WeightedState, covering
 from bayes_assess.designs._with_replacement import WithReplacement
 from bayes_assess.errors import DesignError
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.pool.cells import Cells
 
 EPSILON = 1e-3  # of the greatest norm

@@ -9,13 +9,13 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import f_measure_masses
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState
 from bayes_assess.designs._with_replacement import WithReplacement
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import weighted_value
+from bayes_assess.measures.cell_measure import CellMeasure
 
 
 class _Strata(NamedTuple):

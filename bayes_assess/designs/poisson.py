@@ -26,8 +26,8 @@ from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, independent_cells, systematic_cells
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw
+from bayes_assess.designs._deviation_strata import DeviationStrata
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelModel, ScoreLabels
 from bayes_assess.designs._random_size import RandomSize
 from bayes_assess.designs._rounds import RoundSums
@@ -36,8 +36,8 @@ from bayes_assess.designs._weighted import LabelPrior, WeightedState, covering
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import WeightedDraws
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata

@@ -16,7 +16,6 @@ from bayes_assess.acquisition.precision_curve import (
     geometric_ranks,
     random_prefix,
     telling_ranks,
-    window_bounds,
 )
 from bayes_assess.designs._base import Design
 from bayes_assess.designs._ranked import Band as Band
@@ -26,6 +25,7 @@ from bayes_assess.designs._ranked import SamplingPlan as SamplingPlan
 from bayes_assess.designs._ranked import plan_of, queries
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import BudgetError, DesignError
+from bayes_assess.estimators.precision_windows import window_bounds
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased, debiased_interval
 
 PREFIXES = ("last", "every")

@@ -15,7 +15,6 @@ from bayes_assess._tools.axes import PRNGKey, in_64_bits, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, check_drawn, many_skipped, reserve
 from bayes_assess.designs._belief_state import BeliefState, Look, MeasurePosterior, OtherLabels
@@ -26,6 +25,7 @@ from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.calibration_curve import drawn, prior_curves
 from bayes_assess.models.curve_rates import Coordinates
 from bayes_assess.models.group_effects import with_group_effects

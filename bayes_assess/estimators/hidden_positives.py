@@ -18,8 +18,8 @@ from scipy import special
 
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.posterior_measure import Completion, measure_values, outcome_draws
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.error_labels import ErrorLabels
 
 _FEW = 0.5  # of the pool's rate of positives: cells of the bulk have no more, as far as the belief knows

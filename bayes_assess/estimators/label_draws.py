@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.posterior_measure import added_by_attribute, values_by_attribute
 from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.measures.cell_measure import CellMeasure
 
 _NUMBERS = 4_000_000  # of labels of all cells, at once
 
@@ -43,7 +43,7 @@ def measure_draws_of_labels(
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> from bayes_assess.acquisition.cell_measure import measure_on_cells
+    >>> from bayes_assess.measures.cell_measure import measure_on_cells
     >>> measure = measure_on_cells("accuracy", ba.cells(ba.Pool(predictions=[0, 0, 1, 1])))
     >>> sure = np.array([[[1.0, 0.0], [1.0, 0.0]]])  # no item is positive
     >>> known = np.array([[1, 0], [0, 1]])

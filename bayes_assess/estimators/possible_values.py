@@ -9,10 +9,10 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.certain_bounds import certain_bounds
 from bayes_assess.estimators.ratio_losses import Ratios, nonzero_losses, ratio_losses, ratios_apart
 from bayes_assess.measures import LossTable, PRCurveTable
+from bayes_assess.measures.cell_measure import CellMeasure
 
 _MOST_NUMBERS = 500_000  # losses of all ratios in all campaigns that are looked at together
 _MOST_ITEMS = 50_000_000  # items by attribute and label, of all that is tried to tell whether a measure is constant
@@ -41,7 +41,7 @@ class LabelledByAttribute(NamedTuple):
         Examples
         --------
         >>> import bayes_assess as ba
-        >>> from bayes_assess.acquisition.cell_measure import measure_on_cells
+        >>> from bayes_assess.measures.cell_measure import measure_on_cells
         >>> measure = measure_on_cells("f1", ba.cells(ba.Pool(predictions=[0, 0, 1])))
         >>> with engine.eager():
         ...     LabelledByAttribute.of(measure, np.array([[1, 0], [0, 0]])).unlabelled.tolist()

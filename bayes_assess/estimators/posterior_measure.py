@@ -14,8 +14,8 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.error_labels import ErrorLabels
 

@@ -10,7 +10,7 @@ from scipy import special
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.measures.cell_measure import CellMeasure
 
 if TYPE_CHECKING:
     from bayes_assess.measures import LossTable, PRCurveTable
@@ -107,7 +107,7 @@ def item_variance(measure: CellMeasure, full: Int[np.ndarray, "K C"]) -> Float[n
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> from bayes_assess.acquisition.cell_measure import measure_on_cells
+    >>> from bayes_assess.measures.cell_measure import measure_on_cells
     >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1, 1]))
     >>> item_variance(measure_on_cells("accuracy", cells), np.array([[1, 1], [0, 2]])).round(4)  # p (1 - p)
     array([0.1875])

@@ -23,10 +23,10 @@ from scipy import special
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.lazy import optimize
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.horvitz_thompson import ratio_bias
 from bayes_assess.estimators.ratio_losses import ratio_losses
+from bayes_assess.measures.cell_measure import CellMeasure
 
 Ranges = Sequence[tuple[float, float]] | Float[np.ndarray, "k 2"]  # where k measures lie
 Events = Float[np.ndarray, " n"]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.weighted import WeightedDraws
+from bayes_assess.measures.cell_measure import CellMeasure
 
 _LEAST = 2  # labels of a stratum, below which its variance is unknown
 

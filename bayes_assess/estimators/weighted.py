@@ -13,8 +13,8 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
+from bayes_assess.measures.cell_measure import CellMeasure
 
 if TYPE_CHECKING:
     from bayes_assess.estimators.ratio_interval import RatioSample

@@ -10,11 +10,11 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.groups import Cut

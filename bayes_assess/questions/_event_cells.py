@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_assess._tools.shapes import Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, PRCurveTable
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.counting import distinct_codes

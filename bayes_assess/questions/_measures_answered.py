@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.measures._pool_losses import Measures
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._answered import Answered

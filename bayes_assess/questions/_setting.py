@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs import Design, State
 from bayes_assess.estimators.drawn_items import ItemWeights
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool

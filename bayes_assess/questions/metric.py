@@ -12,7 +12,6 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED, Design, State
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
@@ -28,6 +27,7 @@ from bayes_assess.measures import (
     table_for,
 )
 from bayes_assess.measures._pool_losses import Measures
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
@@ -37,8 +37,8 @@ from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
 from bayes_assess.questions._column_names import check_by, checked_names
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells, metric_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
-from bayes_assess.questions._measured_anew import check_same_event, measured_on
 from bayes_assess.questions._measures_answered import MeasuresAnswered, cell_measure, cells_table
+from bayes_assess.questions._other_measures import check_same_event, measured_on
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
 
 if TYPE_CHECKING:

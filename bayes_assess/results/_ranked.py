@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _ROWS = 13  # of a table
 _RANKS = 64  # of estimate and interval
 _POINTS = 400  # of a figure
-Ends = Int[np.ndarray, " n"] | float
 
 
 class Bounded(NamedTuple):
@@ -222,32 +221,3 @@ class RankedAnswer(Answer):
 def share(part: np.ndarray | float, whole: np.ndarray | float) -> np.ndarray:
     """Divide; nothing of nothing is 0, as scikit-learn has it."""
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=np.asarray(whole) > 0)
-
-
-def positives_in_all(
-    ranks: Int[np.ndarray, " n"], found: tuple[Ends, Ends], total: tuple[Ends, Ends], n_items: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many positives there are in all, at most and at least, if down to ranks there are fewest and most.
-
-    Those beyond a rank are none at least, and no more than the items there. So a recall or F1 is bounded by values
-    that occur together: TP / P rises in TP, whether P is bounded or the positives beyond are.
-
-    Parameters
-    ----------
-    ranks : (n,) integers
-    found, total : pairs of (n,) and of numbers
-        Bounds of the positives down to the ranks, and of those in all.
-    n_items : int
-
-    Returns
-    -------
-    (n,) most that go with the lower bound of `found`; (n,) fewest that go with the upper one.
-
-    Examples
-    --------
-    >>> ranks = np.array([5, 10])
-    >>> [ends.tolist() for ends in positives_in_all(ranks, (np.array([2, 3]), np.array([4, 6])), (3, 6), 10)]
-    [[6, 3], [4, 6]]
-    """
-    (fewest, most), (least, all_) = found, total
-    return np.minimum(all_, fewest + (n_items - ranks)), np.maximum(least, most)

@@ -14,10 +14,11 @@ from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import labels_suggest
 from bayes_assess.estimators.posterior_measure import posterior_measure
+from bayes_assess.estimators.precision_bounds import positives_in_all
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
 from bayes_assess.results._in_words import CONTRADICTING
-from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
+from bayes_assess.results._ranked import Bounded, RankedAnswer, share
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.metric import MetricResult

@@ -11,14 +11,15 @@ import numpy as np
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
+from bayes_assess.estimators.precision_band import RateBand
+from bayes_assess.estimators.precision_bounds import positives_in_all
 from bayes_assess.estimators.ranked_growth import growth
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._in_words import guarantee_in_words
-from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
+from bayes_assess.results._ranked import Bounded, RankedAnswer, share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

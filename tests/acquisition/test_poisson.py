@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.poisson import (
     blended,
     deviations,
@@ -18,6 +17,7 @@ from bayes_assess.acquisition.poisson import (
 )
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.measures import table_for
+from bayes_assess.measures.cell_measure import CellMeasure
 
 POSITIVE = st.floats(1e-300, 1e300)
 

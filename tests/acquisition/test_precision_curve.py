@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from acquisition.ranked_lists import precision_of, ranked_list, slack_of
-from bayes_assess.acquisition.precision_bounds import lowest_precision_bound
 from bayes_assess.acquisition.precision_curve import (
     adastrat,
     bisect,
@@ -20,13 +19,12 @@ from bayes_assess.acquisition.precision_curve import (
     logstrat,
     prefix_length,
     random_prefix,
-    samples_per_point,
     strata_needed,
     telling_ranks,
-    window_bounds,
 )
 from bayes_assess.acquisition.precision_envelope import Envelope
 from bayes_assess.errors import DesignError
+from bayes_assess.estimators.precision_bounds import samples_per_point
 from bayes_assess.estimators.ranked_labels import RankedLabels
 from published import hoeffding_radius
 
@@ -194,33 +192,6 @@ def test_sampled_queries_hold_the_curve_as_often_as_claimed():
     assert max(missed, off) <= stats.binom.ppf(1 - 1e-6, n, options["delta"])
 
 
-def test_the_lower_bound_of_precision_holds_at_all_times_at_once():
-    n, repeats, delta, p = 4000, 1000, 0.2, 0.5
-    rng, times = np.random.default_rng(5), np.unique(np.geomspace(1, n, 300).astype(int))
-    means = np.cumsum(rng.random((repeats, n)) < p, axis=1)[:, times - 1] / times
-    radius = np.array([1 - lowest_precision_bound(t, 1.0, delta) for t in times.tolist()])
-    missed = (means - radius > p).any(1).sum()
-    assert missed <= stats.binom.ppf(1 - 1e-6, repeats, delta)
-    fixed = np.sqrt(math.log(1 / delta) / 2 / times)  # Hoeffding's, which holds at one time only
-    assert (means - fixed > p).any(1).sum() > stats.binom.ppf(1 - 1e-6, repeats, delta)
-    large = radius[times > 100] ** 2 * times[times > 100]
-    np.testing.assert_allclose(
-        large, 0.6 * np.log(np.log(times[times > 100]) / np.log(1.1) + 1) + 5 / 9 * np.log(12 / delta)
-    )
-    assert lowest_precision_bound(0, 0.0, delta) == 0
-
-
-def test_the_number_of_samples_is_that_of_hoeffdings_bound():
-    """(5) of [ADA], solved for the half-width: (beta - 1) p_min."""
-    for n_points, beta, delta, p_min in [(1, 1.05, 0.05, 0.5), (20, 1.2, 0.1, 0.3)]:
-        s = samples_per_point(n_points, beta, delta, p_min)
-        half_width = (beta - 1) * p_min
-        assert hoeffding_radius(np.ones(1), np.array([s]), delta / n_points) <= half_width
-        assert hoeffding_radius(np.ones(1), np.array([s - 1]), delta / n_points) > half_width
-    clean, noisy = samples_per_point(20, 1.2, 0.1, 0.3), samples_per_point(20, 1.2, 0.1, 0.3, eta=0.1)
-    assert noisy / clean == pytest.approx((1.1 / 0.1 * 0.2) ** 2, rel=0.01)
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.sets(st.integers(101, 10**9), min_size=1, max_size=30), st.integers(1, 20_000))
 def test_strata_reach_the_density_of_every_rank_and_then_the_radius_is_that_of_plain_samples(ranks, s):
@@ -247,26 +218,6 @@ def test_random_sampling_takes_the_fewest_labels():
     assert random_prefix(100, s) == 100
 
 
-def test_windows_bound_a_list_whose_density_falls():
-    rng = np.random.default_rng(6)
-    for _ in range(50):
-        rate = np.sort(rng.random(5000))[::-1]
-        positives = np.cumsum(rate)  # expected ones: windows without sampling error
-        ranks = np.append(200, geometric_ranks(5000, 200, 0.1))
-        bounds = window_bounds(ranks, rate[ranks - 1], 0)
-        v = np.arange(200, 5001)
-        lower, upper = bounds.positives_at(v)
-        truth = (positives - positives[199])[v - 1]
-        assert (lower <= truth + 1e-9).all()
-        assert (truth <= upper + 1e-9).all()
-        np.testing.assert_allclose(bounds.precision_at(v) * v, np.sqrt(lower * upper))
-        np.testing.assert_allclose(upper[-1], sum(np.diff(ranks) * rate[ranks[:-1] - 1]))
-    rising = window_bounds(np.array([10, 20]), np.array([0.2, 0.4]), 5)
-    assert (rising.lower[1], rising.upper[1]) == (7.0, 9.0)
-    with pytest.raises(DesignError, match="between 10 and 20"):
-        rising.positives_at(np.array([21]))
-
-
 def test_the_prefix_makes_room_for_the_slack():
     for epsilon, slack in itertools.product([0.01, 0.03, 0.5], [1, 100, 5000]):
         prefix = prefix_length(epsilon, slack, 1)
@@ -287,13 +238,8 @@ def test_a_list_within_the_prefix_needs_no_query():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: samples_per_point(0, 1.05, 0.05, 0.5), "one rank"),
-        (lambda: samples_per_point(1, 1.05, 0.05, 0.5, eta=0.05), "greater one"),
-        (lambda: samples_per_point(1, 1.05, 0.05, 0.5, eta=0.5), "eta"),
-        (lambda: samples_per_point(1, 1.05, 0.0, 0.5), "delta"),
         (lambda: prefix_length(0.0, 1, 1), "epsilon"),
         (lambda: prefix_length(0.1, 0, 1), "slack"),
-        (lambda: window_bounds(np.array([2, 1]), np.ones(2), 1), "increasing"),
     ],
 )
 def test_arguments_out_of_range_are_refused(call, message):

@@ -40,7 +40,7 @@ def test_estimates_are_those_of_the_listing_with_less_variance():
     size = drawn.sum(1)
     assert abs(size.mean() - 150) < 4.5 * size.std() / np.sqrt(n)
     assert size.std() < np.sqrt(expected.sum())  # distinct items of draws lean against each other
-    items = q[told()._items.cells_of(np.arange(POOL.n_items))]
+    items = q[told(0)._items.cells_of(np.arange(POOL.n_items))]
     for hits, full in random_size.totals_and_truth(on, states):
         assert abs(hits.mean() - full) < 4 * hits.std() / np.sqrt(n)
     weights = np.asarray(states.draws.weights)
@@ -96,7 +96,7 @@ def test_open_rounds_are_followed_from_the_journal(tmp_path):
 def test_a_batch_back_in_part_counts_as_random_ones_of_it():
     estimates = []
     for seed in range(60):
-        a = told(seed=seed)
+        a = told(0, seed=seed)
         ids = np.random.default_rng(seed).permutation(a.ask(120).ids)
         a.tell(ids[:60], LABELS[ids[:60]])
         estimates.append(a.result().estimate)

@@ -47,7 +47,7 @@ def test_items_are_drawn_on_their_own_with_the_probabilities_of_the_paper():
 
 
 def test_a_session_asks_for_so_many_on_average_and_once_for_none():
-    sizes = np.array([[len(a.ask(n)) for n in (20, 1)] for a in (told(seed=seed) for seed in range(80))])
+    sizes = np.array([[len(a.ask(n)) for n in (20, 1)] for a in (told(0, seed=seed) for seed in range(80))])
     assert sizes.mean(0) == pytest.approx([20, 1], abs=4.5 * np.sqrt(20 / 80))
     assert (sizes[:, 1] == 0).any()
     assert len(np.unique(sizes[:, 0])) > 5
@@ -113,7 +113,7 @@ def test_an_empty_batch_is_a_round_and_is_followed_from_the_journal(tmp_path):
 
 
 def test_asks_after_empty_batches_draw_anew():
-    a = told(seed=0)
+    a = told(0, seed=0)
     sizes = [len(a.ask(1)) for _ in range(12)]
     assert 0 < sum(sizes) < 40
     assert len(set(sizes)) > 1
@@ -153,7 +153,7 @@ def test_another_measure_has_its_own_ratio_interval():
 
 
 def test_a_learned_curve_decides_on_batches_of_random_size():
-    a = told(40, 40, design=Poisson(n_strata=16, labels="curve", size="random"))
+    a = told((40, 40), design=Poisson(n_strata=16, labels="curve", size="random"))
     low, high = a.result().interval
     assert low <= F1.truth(POOL, LABELS) <= high
 

@@ -11,13 +11,13 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.acquisition.cell_measure import measure_on_cells
 from bayes_assess.designs import Importance
 from bayes_assess.estimators.possible_values import LabelledByAttribute, constant_outputs, possible_values
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.measures import LossTable, _pool_losses, table_for
 from bayes_assess.measures._difference import difference_table
 from bayes_assess.measures._losses import SparseLosses, compress
+from bayes_assess.measures.cell_measure import measure_on_cells
 
 RATIOS = ["precision", "recall", "f1", "accuracy", "specificity", "jaccard"]
 

@@ -12,10 +12,10 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.intervals import effective_draws, measure_interval
 from bayes_assess.estimators.weighted import Estimate, WeightedDraws, weighted_estimate
 from bayes_assess.measures import table_for
+from bayes_assess.measures.cell_measure import CellMeasure
 
 N_SAMPLES = 2000
 # Below this many of 2,000 intervals of level 0.95 hold the truth with a probability of one in a hundred thousand.

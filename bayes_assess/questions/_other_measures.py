@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from bayes_assess._tools.shapes import Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, PRCurveTable
+from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._events import Subject, merged
 
