@@ -113,10 +113,24 @@ class RandomRanks(RankedDesign):
 
     def planned(self, promise: Promise, n_items: int, p_min: float) -> SamplingPlan:
         """Sample the rest as densely as its first item needs."""
-        head = self._head(promise, n_items, p_min)
-        s = self._samples(promise, n_items, p_min)
-        wanted = np.array([head, math.ceil((n_items - head) * min(1.0, s / head))])
-        return plan_of(np.array([head, n_items]), wanted, p_min)
+        return self._planned(promise, n_items, p_min, self._head(promise, n_items, p_min))
+
+    def refine(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
+        """Return the plan after this one, whose first stratum stays one: its labels are no random ones of a longer."""
+        new = super().refine(promise, labels, plan)
+        if plan.p_min is not None or new.p_min is None:
+            return new
+        first, head = int(plan.edges[0]), int(new.edges[0])
+        if head <= first:
+            return self._planned(promise, labels.n_items, new.p_min, first)
+        edges, wanted = np.append(first, new.edges), np.append([first, head - first], new.wanted[1:])
+        return plan_of(edges, wanted, new.p_min)
+
+    def next_plan(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
+        """Take the strata for one that are labelled whole; nothing else is wanted."""
+        whole = np.flatnonzero(plan.wanted == plan.sizes)[-1]
+        wanted = np.append(plan.edges[whole], plan.wanted[whole + 1 :])
+        return plan._replace(edges=plan.edges[whole:], wanted=wanted, done=True)
 
     def queried(self, promise: Promise, plan: SamplingPlan) -> Int[np.ndarray, " k"]:
         """Return the grid on which precisions are estimated from the one sample."""
@@ -126,6 +140,11 @@ class RandomRanks(RankedDesign):
     def slack(self, promise: Promise, n_items: int) -> int:
         """Return N: precisions of no two ranks need decrease."""
         return n_items
+
+    def _planned(self, promise: Promise, n_items: int, p_min: float, head: int) -> SamplingPlan:
+        s = self._samples(promise, n_items, p_min)
+        wanted = np.array([head, math.ceil((n_items - head) * min(1.0, s / head))])
+        return plan_of(np.array([head, n_items]), wanted, p_min)
 
     def _head(self, promise: Promise, n_items: int, p_min: float) -> int:
         return min(random_prefix(n_items, self._samples(promise, n_items, p_min)), n_items)

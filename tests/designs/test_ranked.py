@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayes_assess.designs._ranked import Promise, SamplingPlan, _lowest_precision
-from bayes_assess.designs.ranked import LogStrat, Paula
+from bayes_assess.designs.ranked import LogStrat, Paula, RandomRanks
 from bayes_assess.estimators.ranked_labels import RankedLabels
 
 PROMISE = Promise(epsilon=0.1, beta=1.2, delta=0.1, monotone_from=1, slack=20, p_min=0.5, eta=0.0)
@@ -50,6 +50,25 @@ def test_the_lowest_precision_counts_on_annotators_who_take_negative_items_for_p
     sure, noisy = (_lowest_precision(unknown._replace(eta=eta), labels, plan) for eta in (0.0, 0.05))
     assert 0.44 < sure < 0.48
     assert noisy == pytest.approx((sure - 0.05) / 0.9)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_the_first_head_is_a_stratum_until_it_is_part_of_a_whole_one(every):
+    """Items beyond it are labelled at random, less densely; so are those of a first head that turns out too long."""
+    promise, n_items = PROMISE._replace(p_min=None), 40_000
+    design, first = RandomRanks(), RandomRanks().start(promise, n_items).edges[0]
+    ranks = np.append(np.arange(1, first + 1), np.arange(first + 1, n_items + 1, 4))
+    labels = RankedLabels(ranks, ranks % every == 0, n_items)
+    plan = design.start(promise, n_items)
+    while plan.p_min is None:
+        plan = design.refine(promise, labels, plan)
+    assert plan.edges[0] == first
+    last = design.refine(promise, labels, plan)
+    head, samples = last.edges[0], design._samples(promise, n_items, plan.p_min)
+    assert (head > first) == (every == 3)
+    assert last.done
+    assert last.wanted[0] == head
+    assert last.wanted[1] >= (n_items - head) * samples / head
 
 
 def test_labels_that_a_window_lacks_may_be_anything():

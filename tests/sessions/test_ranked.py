@@ -182,6 +182,22 @@ def test_the_lowest_precision_is_found_from_labels():
     assert ((lower <= precision(labels, ranks)) & (precision(labels, ranks) <= upper)).all()
 
 
+@pytest.mark.parametrize(("n_positive", "look"), [(100, 1300), (3000, 1900)])
+def test_random_ranks_hold_the_curve_while_a_longer_head_is_labelled(n_positive, look):
+    """The first head, labelled whole, is no random part of the longer one that rare positives ask for."""
+    labels = np.arange(1, 3001) <= n_positive
+    a = ba.assess(ba.RankedList(3000), ba.PrecisionCurve(epsilon=0.3, beta=1.5), design="random", seed=0)
+    while a.labels_used < look and not a.done:
+        queries = a.ask(50)
+        a.tell(queries.ids, labels[queries.ranks - 1])
+    ranks = np.arange(1, 3001, 7)
+    estimate, lower, upper = a.result().at(ranks)
+    truth = precision(labels, ranks)
+    assert (lower <= truth + 1e-12).all()
+    assert (truth <= upper + 1e-12).all()
+    np.testing.assert_allclose(estimate, truth, rtol=0.1)
+
+
 def test_a_list_without_positives_ends():
     asked = ba.PrecisionCurve(epsilon=0.5, beta=2.0, slack=5)
     a = finished(ba.assess(ba.RankedList(3000), asked), np.zeros(3000, bool), 3000)
