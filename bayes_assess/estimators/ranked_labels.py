@@ -129,6 +129,43 @@ class RankedLabels:
         estimate = np.where(labelled == sizes, positive, sizes * share)  # whole numbers stay whole
         return np.cumsum(estimate) / edges
 
+    def curve_between(self, edges: Edges, each: int) -> tuple[Edges, Precisions]:
+        """Estimate the precision at the end of every stratum, and inside of those that have many labels.
+
+        A stratum with n labels is taken for n slices of equal length, each with the label that comes next by rank. The
+        last of them ends where the stratum does, so that the precision there is that of `precision_at`.
+
+        Parameters
+        ----------
+        edges : (k,) integers
+        each : int
+            Labels, at least, from one rank inside a stratum to the next.
+
+        Returns
+        -------
+        (n,) increasing ranks, the edges among them, and (n,) precisions.
+
+        Examples
+        --------
+        >>> ranks = np.array([1, 2, 5, 9, 14, 16])
+        >>> labelled = RankedLabels(ranks, ranks < 10, 18)
+        >>> ranks, precisions = labelled.curve_between(np.array([2, 18]), each=2)
+        >>> ranks, precisions.round(4).tolist()  # 2 / 2, (2 + 8) / 10, (2 + 8) / 18
+        (array([ 2, 10, 18]), [1.0, 1.0, 0.5556])
+        """
+        labelled, _ = self.counts(edges)
+        found_before, last = np.append(0, np.cumsum(self.labels)), np.cumsum(labelled)
+        ranks, positives, total = [], [], 0.0
+        for n, stop, size, edge in zip(labelled, last, np.diff(edges, prepend=0), edges, strict=True):
+            slices = np.arange(1, max(n // each, 1) + 1) * n // max(n // each, 1)
+            found = found_before[stop - n + slices] - found_before[stop - n]
+            part = size * found / n if n else np.array([size / 2])
+            ranks.append(edge - size + np.rint(size * slices / n).astype(np.int64) if n else np.array([edge]))
+            positives.append(total + part)
+            total = positives[-1][-1]
+        known = np.concatenate(ranks)
+        return known, np.concatenate(positives) / known
+
     def radius_at(self, edges: Edges, delta: float, *, noisy: bool = False) -> Precisions:
         r"""Compute the half-widths of intervals of the precision at the end of every stratum ([ADA] sec. 4.3).
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _POINTS = 8000  # of sums over ranks
 _TOTALS = 21  # numbers of positives in all that are tried
+_LABELS_BETWEEN = 32  # from one rank whose precision is estimated to the next, of a design that is not done
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ class PrecisionCurveResult(RankedAnswer):
     estimated, bounding : Band
         Of the estimates, taken for exact, and of their confidence intervals. Estimates are the geometric means of the
         bounds of the former, as [ADA] has them, once the design is done; before, they are interpolated between queried
-        ranks.
+        ranks, and ranks in between with many labels.
     contradicted : (int, int) or None
         Ranks whose precisions contradict the monotonicity that the question assumes. The band is then that of curves
         of any shape.
@@ -221,12 +222,20 @@ class PrecisionCurveResult(RankedAnswer):
         low, high = self.estimated.lower_at(ranks), self.estimated.upper_at(ranks)
         value = np.sqrt(low * high)
         if not self.done or self.contradicted is not None:  # the envelope may be wide, and its middle far off
-            windows = self.bounding.by_windows
-            shares = self.labels.precision_at(self.queried)
-            known = self.estimated.upper_at(self.queried) if windows else debiased(shares, self.question.noise)
-            value = np.interp(np.log(ranks), np.log(self.queried), known)
+            value = self._interpolated(ranks)
         value = np.where(head, debiased(mean, self.question.noise), value)
         return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
+
+    def _interpolated(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Estimate precisions beyond the head between those at ranks that labels tell of."""
+        noise = self.question.noise
+        if self.bounding.by_windows:
+            known, precision = self.queried, self.estimated.upper_at(self.queried)
+        else:
+            known, shares = self.labels.curve_between(self.queried, _LABELS_BETWEEN)
+            precision = debiased(shares, noise)
+        value = np.interp(np.log(ranks), np.log(known), precision)
+        return value if noise else _never_fewer(ranks, value, known, precision)
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
@@ -249,6 +258,18 @@ class PrecisionCurveResult(RankedAnswer):
             [self.bounding.break_points, labelled, labelled - 1, self.queried - 1, [1, self.n_items]]
         )
         return np.unique(turns[(turns >= 1) & (turns <= self.n_items)])
+
+
+def _never_fewer(
+    ranks: Int[np.ndarray, " n"], value: Float[np.ndarray, " n"], known: Int[np.ndarray, " k"], precision: np.ndarray
+) -> Float[np.ndarray, " n"]:
+    """Let interpolated precisions have no more positives than at the next known rank, nor fewer than at the last."""
+    after = np.minimum(np.searchsorted(known, ranks), len(known) - 1)
+    before = np.maximum(after - 1, 0)
+    first, last = known[before], known[after]
+    fewest, most = precision[before] * first, precision[after] * last
+    least, greatest = np.maximum(fewest, most - (last - ranks)), np.minimum(most, fewest + ranks - first)
+    return np.clip(value * ranks, least, greatest) / ranks
 
 
 def _mean_precision(count: Float[np.ndarray, " n"], ranks: Float[np.ndarray, " n"], total: float) -> float:

@@ -130,3 +130,26 @@ def test_strata_and_probabilities_out_of_range_are_refused():
         found.radius_at(np.array([5]), 0.0)
     with pytest.raises(LabelError, match="eta"):
         debiased_interval(np.ones(1), np.ones(1), 0.5)
+
+
+def test_curves_between_ends_of_strata_lead_through_the_precisions_there():
+    rng = np.random.default_rng(0)
+    ranks = np.sort(rng.choice(np.arange(1, 3001), 1000, replace=False))
+    labelled = RankedLabels(np.union1d(np.arange(1, 31), ranks), np.union1d(np.arange(1, 31), ranks) % 3 == 0, 4000)
+    edges = np.array([30, 500, 3000, 3500, 4000])  # the last two have no labels
+    known, precision = labelled.curve_between(edges, 50)
+    assert (np.diff(known) > 0).all()
+    assert 10 < len(known) <= 5 + labelled.n_labelled // 50
+    at = np.searchsorted(known, edges)
+    np.testing.assert_array_equal(known[at], edges)
+    np.testing.assert_allclose(precision[at], labelled.precision_at(edges))
+    steps = np.diff(known * precision)
+    assert (steps >= -1e-9).all()
+    assert (steps <= np.diff(known) + 1e-9).all()
+
+
+def test_a_curve_between_ends_of_strata_is_exact_where_all_items_are_labelled():
+    labels = np.random.default_rng(1).random(700) < 0.3
+    known, precision = RankedLabels(np.arange(1, 701), labels, 700).curve_between(np.array([300, 700]), 32)
+    assert len(known) > 15
+    np.testing.assert_allclose(precision, np.cumsum(labels)[known - 1] / known)

@@ -204,6 +204,23 @@ def test_a_list_without_positives_ends():
     assert a.result().at(3000) == (0.0, 0.0, 0.0)
 
 
+def test_estimates_half_way_follow_the_labels_between_queried_ranks():
+    """With rare positives the lowest precision takes most labels: two ranks are queried for long."""
+    labels = np.random.default_rng(0).random(30_000) < 0.95 / (1 + (np.arange(30_000) / 200) ** 2)
+    a = ba.assess(ba.RankedList(30_000), ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=50), seed=0)
+    while a.labels_used < 6000:
+        queries = a.ask(2000)
+        a.tell(queries.ids, labels[queries.ranks - 1])
+    r, ranks = a.result(), np.unique(np.geomspace(1, 30_000, 300).astype(int))
+    assert not r.done
+    assert len(r.queried) == 2
+    estimate, truth = r.at(ranks).estimate, precision(labels, ranks)
+    assert abs((estimate - truth).mean()) < 0.01
+    assert abs(estimate - truth).max() < 0.05
+    assert (np.diff(estimate * ranks) >= -1e-9).all()  # positives
+    assert abs(r.recall(1000).estimate - labels[:1000].sum() / labels.sum()) < 0.05
+
+
 def test_labels_that_contradict_monotonicity_are_said_and_widen_the_band():
     labels = np.zeros(N, bool)
     labels[N // 2 :] = True  # the worst come first
