@@ -40,7 +40,8 @@ class _Commands(TyperGroup):
             if found:
                 error.message = error.message.removeprefix("Value error, ")  # of Pydantic, by which Typer reads choices
                 choices = re.findall(r"'([^']*)'", found[2])
-                error.message += did_you_mean(found[1], choices) or _as_measure(found[1], choices)
+                named = _as_measure(found[1], choices, alike=1.0)  # 'recall' is a measure, and like 'group-recall'
+                error.message += named or did_you_mean(found[1], choices) or _as_measure(found[1], choices)
             raise
         except BayesAssessError as error:
             message = with_options(str(error), self._flags(ctx))
@@ -60,13 +61,13 @@ class _Commands(TyperGroup):
         return {one.name: one.opts[-1] for one in options if one.param_type_name == "option"}
 
 
-def _as_measure(name: str, questions: list[str]) -> str:
-    """Say how to ask for a measure, where its name was given for that of a question."""
+def _as_measure(name: str, questions: list[str], alike: float = 0.6) -> str:
+    """Say how to ask for a measure, where its name, or one as much alike, was given for that of a question."""
     if "metric" not in questions:
         return ""
     from bayes_assess.measures import MEASURES
 
-    near = near_names(name, MEASURES, end="_score")
+    near = near_names(name, MEASURES, alike, end="_score")
     return f" Did you mean --question metric --measure {near[0]}?" if near else ""
 
 

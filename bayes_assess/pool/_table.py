@@ -113,14 +113,16 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
 
 
 def columns_named(given: str | Iterable[str] | None) -> list[str]:
-    """Return the names of columns, given as one, as several, or not at all.
+    """Return the names of columns, given as one, as several, or not at all; what is no name is looked for as one.
 
     Examples
     --------
     >>> columns_named("site"), columns_named(("site", "day")), columns_named(None)
     (['site'], ['site', 'day'], [])
     """
-    return [] if given is None else [given] if isinstance(given, str) else list(given)
+    if given is None:
+        return []
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
 
 
 def columns_shown(names: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import first_missing, first_true, frozen, is_whole, listing, show, values_of
 from bayes_assess._tools.row_numbers import row_no
-from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.seeds import checked_seed, generator
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool._classes import check_classes
@@ -122,6 +122,11 @@ class RankedList:
         show : mapping of str to array (N,), optional
             What annotators need to see, in the order of `scores`.
 
+        Raises
+        ------
+        DesignError
+            If the seed is no whole number, 0 or more.
+
         Examples
         --------
         >>> RankedList.from_scores([0.2, 0.9, 0.5]).ids_at([1, 2, 3]).tolist()
@@ -133,7 +138,12 @@ class RankedList:
         if names.shape != values.shape:
             raise PoolError(f"There are {len(values):,} scores for ids of shape {names.shape}; pass one id per item.")
         shown = {name: column[order] for name, column in check_show(show, len(values)).items()}
-        return cls(scores=values[order], ids=names[order], classes=classes, show=shown)
+        try:
+            return cls(scores=values[order], ids=names[order], classes=classes, show=shown)
+        except PoolError:
+            if ids is not None:  # a message on ids names rows as they were given, not ranks
+                RankedList(ids=ids)
+            raise
 
     @classmethod
     def from_pool(cls, pool: Pool, positive: Hashable | None = None, seed: int = 0) -> RankedList:
@@ -375,5 +385,5 @@ def _finite(scores: ArrayLike) -> Float[np.ndarray, " N"]:
 
 def _decreasing(scores: Float[np.ndarray, " N"], seed: int) -> Int[np.ndarray, " N"]:
     """Return the order of decreasing scores, equal ones in a random order."""
-    chance = generator(seed, "ranks").random(len(scores))
+    chance = generator(checked_seed(seed), "ranks").random(len(scores))
     return np.lexsort((chance, -scores))

@@ -137,7 +137,7 @@ def read_pool(
             return Pool(**_read_wide(source, wide, id, groups, shown, classes, numbering), bounds=bounds)
         columns = Columns(
             id=id,
-            scores=scores if scores is None or isinstance(scores, str) else list(scores),
+            scores=scores if scores is None or isinstance(scores, str) else columns_named(scores),
             prediction=prediction,
             confidence=confidence,
             groups=groups,
@@ -271,6 +271,8 @@ def read_scored(
 
 def _of_scores(scores: str, id: str | None, show: str | Iterable[str] | None) -> Columns:
     """Return the columns of items that have a score."""
+    if not (scores is None or isinstance(scores, str)):
+        scores = columns_named(scores)
     return Columns(
         id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={}, show=columns_named(show)
     )

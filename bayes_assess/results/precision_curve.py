@@ -165,7 +165,7 @@ class PrecisionCurveResult(RankedAnswer):
         lines = [f"{self.labels_used:,} of {self.n_items:,} items labelled (design {self.design!r}); {state}."]
         value, lower, upper = self.at(self.n_items)
         head = min(int(self.queried[0]), self.n_items)
-        first = f"{self.at(head).estimate:.3f} in the first {head:,} items and " if head < self.n_items else ""
+        first = f"{self._said_of(head)} in the first {head:,} items and " if head < self.n_items else ""
         ends = " (exact)" if self.guarantee == "exact" else f", {self.level:.0%} band [{lower:.3f}, {upper:.3f}]"
         lines.append(f"Precision is {first}{value:.3f} in all {self.n_items:,}{ends}.")
         if self.contradicted is not None:
@@ -192,6 +192,11 @@ class PrecisionCurveResult(RankedAnswer):
         if self.ranked.n_tied:
             lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
         return "\n".join(lines)
+
+    def _said_of(self, rank: int) -> str:
+        """Return the precision down to a rank in words, with its band unless it is known."""
+        value, lower, upper = self.at(rank)
+        return f"{value:.3f} [{lower:.3f}, {upper:.3f}]" if lower < upper else f"{value:.3f}"
 
     def plot(
         self,

@@ -160,8 +160,9 @@ def read_ranked_description(
     ranked = setting.pool
     if meta["pool"] != ranked.fingerprint():
         raise JournalError(
-            f"The journal {str(book.path)!r} belongs to another list: scores, ids and classes must be the same as when "
-            "it was started."
+            f"The journal {str(book.path)!r} belongs to another list: scores, ids, classes and the order of items must "
+            "be the same as when it was started. Either give it the list that it was started with, or start a session "
+            "on this one and tell it the labels again."
         )
     return setting, meta["seed"]
 

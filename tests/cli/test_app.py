@@ -792,6 +792,8 @@ def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
     assert "Did you mean 'thompson'?" in refused("start", pool_file, "--design", "thomson", "--out", out)
     found = call("start", pool_file, "--question", "f1", "--out", out).output
     assert "Did you mean --question metric --measure f1?" in found
+    other = call("start", pool_file, "--question", "recall", "--out", out).output  # which is like group-recall
+    assert "Did you mean --question metric --measure recall?" in other
     assert "Invalid value for '--question': 'f1' is not one of" in " ".join(found.split())
     with pytest.raises(ba.QuestionError, match=r"found 'Metrik'. Did you mean ba.Metric\(...\)?"):
         ba.assess(ba.Pool(predictions=["a", "b"]), "Metrik")

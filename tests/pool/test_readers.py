@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import bayes_assess as ba
-from bayes_assess.errors import PoolError
+from bayes_assess.errors import DesignError, PoolError
 from bayes_assess.pool._table import class_names
 
 
@@ -85,6 +85,32 @@ def test_one_score_column_in_a_list_is_refused_with_the_way_to_name_it(read):
     frame = pl.LazyFrame({"id": ["a", "b"], "score": [0.2, 0.7]})
     with pytest.raises(PoolError, match=r"name it by itself, such as scores='score', if it"):
         read(frame, id="id", scores=["score"])
+
+
+@pytest.mark.parametrize("given", [{"scores": 3}, {"scores": "score", "show": 3}])
+@pytest.mark.parametrize("read", [ba.read_pool, ba.read_ranked])
+def test_a_column_by_its_number_is_refused(read, given):
+    with pytest.raises(PoolError, match="There is no column 3; the columns are 'score'"):
+        read(pl.DataFrame({"score": [0.2, 0.7]}), **given)
+
+
+def test_ids_of_a_ranked_list_are_refused_by_their_rows(tmp_path):
+    path = tmp_path / "list.csv"
+    path.write_text("id,score\na,0.1\nb,0.2\na,0.3\nc,0.4\n")
+    with pytest.raises(PoolError, match="'a' is the id of rows 2 and 4"):
+        ba.read_ranked(path, scores="score")
+    with pytest.raises(PoolError, match="'a' is the id of rows 0 and 2"):
+        ba.RankedList.from_scores([0.1, 0.2, 0.3, 0.4], ids=["a", "b", "a", "c"])
+    with pytest.raises(PoolError, match=r"row 1 has 2\.5"):
+        ba.RankedList.from_scores([0.1, 0.2, 0.3], ids=["a", 2.5, "c"])
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 0.5])
+def test_a_seed_of_a_ranked_list_that_is_none_is_refused(seed):
+    with pytest.raises(DesignError, match="A seed is a whole number"):
+        ba.RankedList.from_scores([0.1, 0.2], seed=seed)
+    with pytest.raises(DesignError, match="A seed is a whole number"):
+        ba.RankedList.from_pool(ba.Pool(scores=[0.1, 0.2]), seed=seed)
 
 
 @pytest.mark.parametrize("scores", ["p_dog", ["p_cat", "p_dog"]])

@@ -96,6 +96,15 @@ def test_result_before_any_label_knows_nothing():
     assert "wants more labels" in r.summary()
 
 
+def test_a_head_that_is_not_labelled_whole_is_said_with_its_band():
+    a = ba.assess(ba.RankedList(5000), ba.PrecisionCurve(epsilon=0.3, beta=1.5, slack=20), seed=0)
+    assert "Precision is 0.500 [0.000, 1.000] in the first 49 items and 0.500 in all 5,000" in a.result().summary()
+    while a.result().at(49).lower < a.result().at(49).upper:
+        queries = a.ask(20)
+        a.tell(queries.ids, [1] * len(queries))
+    assert "Precision is 1.000 in the first 49 items and 1.000 in all 5,000" in a.result().summary()
+
+
 def test_recall_holds_its_estimate_before_labels_and_all_positives_are_in_the_whole_list():
     ranks = np.array([1, 1000, N])
     unknown = ba.assess(ba.RankedList(N), ASKED).result()
