@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Float
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.questions import Best
@@ -139,16 +139,19 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
             good = systems[self.probability_good > 0]
             many = f" and {len(good) - _SAID:,} more" if len(good) > _SAID else ""
             what = self._of_measure if len(good) == 1 else f"{self._of_measure}, or are as good as that"
-            return f"{', '.join(good[:_SAID])}{many} {'has' if len(good) == 1 else 'have'} {what}, as the labels show."
-        probability = self.probability_good
-        order = np.lexsort((self.estimate, probability))[::-1]
+            known = self.evidence.from_labels("the")
+            return f"{', '.join(good[:_SAID])}{many} {'has' if len(good) == 1 else 'have'} {what}, {known}."
+        if self.evidence.tells_nothing:
+            return f"There is no label yet that tells which system has {self._of_measure}."
+        probability, order = self.probability_good, self._foremost
         first = order[0]
         others = [f"{systems[g]} ({probability[g]:.2f})" for g in order[1:] if probability[g] >= _CONTENDER]
         more = f" and {len(others) + 1 - _SAID:,} more" if len(others) >= _SAID else ""
         tied = probability.sum() > 1 + _ALIKE  # draws in which several are best count for each
         within = f" or is within {self._rope} of the best" if self.question.rope else " or is as good" if tied else ""
         also = f"; also possible: {', '.join(others[: _SAID - 1])}{more}" if others else ""
-        return f"{systems[first]} has {self._of_measure}{within} with probability {probability[first]:.2f}{also}."
+        sure = f"{probability[first]:.2f}{self.evidence.before_labels}"
+        return f"{systems[first]} has {self._of_measure}{within} with probability {sure}{also}."
 
     @property
     def headline(self) -> str:
@@ -224,13 +227,18 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     def _rope(self) -> str:
         return rope_in_words(self.question.rope, widest_difference(self.evidence), self.question.measure_name)
 
+    @property
+    def _foremost(self) -> Int[np.ndarray, " G"]:
+        """Systems in the order in which a verdict names them: those first that are within the rope most probably."""
+        return np.lexsort((self.estimate, self.probability_best, self.probability_good))[::-1]
+
     def _answer(self) -> list[str]:
         leaning = [] if self.guarantee == "exact" else [self.evidence.leaning_of_verdict()]
-        return [self.verdict, *self._leading(), *leaning]
+        return [self.verdict, *([] if self.evidence.tells_nothing else self._leading()), *leaning]
 
     def _leading(self) -> list[str]:
-        order = np.lexsort((self.estimate, self.probability_best))[::-1]
-        lead, (low, high), name = self.estimate[order[0]], self.interval[order[0]], self.systems[order[0]]
+        first = self._foremost[0]
+        lead, (low, high), name = self.estimate[first], self.interval[first], self.systems[first]
         if self.guarantee == "exact":
             return [f"Lead of {name} over the best of the others {lead:+z.4f} (exact)."]
         return [

@@ -103,8 +103,11 @@ class CompareResult(Result[ComparedT_co, SidesT_co], Generic[ComparedT_co, Sides
     @property
     def verdict(self) -> str:
         """The verdict as a sentence."""
-        exact = self.guarantee == "exact"
-        how = ", as their labels show" if exact else f" with probability {self.probability:.2f}"
+        known = self.evidence
+        if known.tells_nothing:
+            return "There is no label yet that tells how {} and {} compare.".format(*self.names)
+        sure = f" with probability {self.probability:.2f}{known.before_labels}"
+        how = f", {known.from_labels('their')}" if self.guarantee == "exact" else sure
         return f"{self.section.event(self.eta)}{how}."
 
     def verdict_table(self) -> Table:

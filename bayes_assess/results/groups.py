@@ -368,7 +368,7 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         sure = [f", probability {one:.2f}" for one in probability[found]] if not equal else [""] * len(found)
         named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}{p})" for g, p in zip(found, sure, strict=True))
         n_groups = int((self.size > 0).sum())
-        return f"The {self._most()} of {plural(n_groups, 'group')}: {named}{equal}."
+        return f"The {self._most()} of {plural(n_groups, 'group')}: {named}{equal}{self.evidence.before_labels}."
 
     def _equal_to(self, found: Int[np.ndarray, " m"]) -> str:
         """Name the groups that are no less extreme than the last of those found, once everything is labelled."""

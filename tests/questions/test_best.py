@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import Any
 
@@ -350,3 +351,59 @@ def test_draws_and_band_are_of_the_leads(measure):
     assert list(data.data_vars) == ["lead"]
     assert data["lead"].dims == ("chain", "draw", "system")
     np.testing.assert_allclose(np.sort(data["lead"].values.ravel()), np.sort(result.draws.ravel()))
+
+
+@pytest.mark.parametrize("rope", [0.0, 0.02])
+def test_the_lead_that_a_summary_says_is_that_of_the_system_of_the_verdict(rope):
+    """Two systems that say the same on all items share the first place; with a rope, the safest one may not lead."""
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 2, 300)
+    systems = {
+        name: np.where(rng.random(300) < right, label, 1 - label)
+        for name, right in zip("bcd", (0.8, 0.8, 0.7), strict=True)
+    }
+    pool = ba.Pool(predictions=systems["b"], systems={**systems, "same": systems["b"]})
+    for seed in range(6):
+        a = ba.assess(pool, ba.Best(measure="f1", rope=rope), seed=seed)
+        queries = a.ask(8)
+        a.tell(queries.ids, label[queries.ids])
+        _, verdict, lead, *_ = a.result().summary().splitlines()
+        assert lead.startswith(f"Lead of {verdict.split()[0]} over the best of the others")
+
+
+def test_before_any_label_verdicts_say_that_they_are_expected_or_that_nothing_is_known():
+    rng = np.random.default_rng(2)
+    predicted = rng.integers(0, 3, (3, 60))
+    groups = {"site": np.resize(["x", "y"], 60)}
+    three = ba.Pool(predictions=predicted[0], systems={"b": predicted[1], "c": predicted[2]}, groups=groups)
+    two = ba.Pool(predictions=predicted[0] % 2, systems={"b": predicted[1] % 2}, groups=groups)
+    expected = ", as expected before any label"
+    questions = (
+        *(ba.Best(), ba.Compare("b", "prediction"), ba.Compare("b", "prediction", measure="f1")),
+        *(ba.Compare("x", "y", by="site"), ba.Compare(by="site"), ba.Metric("f1", by="site"), ba.LeastAccurate("site")),
+    )
+    for question in questions:
+        a = ba.assess(two, question)
+        ends_so = rf"probability 0\.\d\d\)?{expected}[.;]"
+        assert any(re.search(ends_so, line) for line in a.result().summary().splitlines())
+        a.tell([0, 1, 2], [0, 1, 1])
+        assert expected not in a.result().summary()
+    for question, words in (
+        (ba.Best(), "which system has the highest accuracy"),
+        (ba.Compare("b", "prediction", measure="f1_macro"), "how b and the pool's system compare"),
+        (ba.Metric("accuracy", by="site"), "which of 2 is the best"),
+    ):
+        answer = ba.assess(three, question, design="passive").result()
+        assert f"There is no label yet that tells {words}." in answer.summary()
+        assert "probability" not in answer.summary()
+        assert answer.headline == f"There is no label yet that tells {words}."
+
+
+def test_what_predictions_alone_settle_is_not_said_to_be_shown_by_labels():
+    same = np.resize([0, 1, 2], 30)
+    pool = ba.Pool(predictions=same, systems={"b": same})
+    question = ba.Compare("b", "prediction", measure="f1_macro")
+    a = ba.assess(pool, question)
+    assert a.result().verdict.endswith(", whatever their labels are.")
+    a.tell(pool.ids, same)
+    assert a.result().verdict.endswith(", as their labels show.")

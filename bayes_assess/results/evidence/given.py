@@ -38,6 +38,11 @@ class Given(Assuming):
     has_joint: ClassVar[bool] = True  # draws, by which to rank
 
     @property
+    def before_labels(self) -> str:
+        """Nothing: what the posterior has learned from, nobody knows."""
+        return ""
+
+    @property
     def exact(self) -> bool:
         """Whether every item is labelled that can matter."""
         measure = self.cells.measure

@@ -55,6 +55,11 @@ class Groupwise(EvidenceBase):
         scores = "" if self.cells.mean_score is None else ", and scores to say as much,"
         return f"{alike} are taken to be as much alike{scores} as {labels_suggest(self.labels_used)}."
 
+    @property
+    def before_labels(self) -> str:
+        """Where probabilities come from before any label; of a posterior that was given, nothing is known of that."""
+        return "" if self.is_given else super().before_labels
+
     @cached_property
     def design_interval(self) -> Float[np.ndarray, "..."]:
         """Intervals that lean on no prior and no score: on items that were drawn at random within groups, alone.

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.text import labels_suggest
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
@@ -68,6 +69,20 @@ class EvidenceBase(ABC):
     def leans_on_prior(self) -> bool:
         """Whether the answer leans on a prior of which labels tell something."""
         return False
+
+    @property
+    def before_labels(self) -> str:
+        """Where probabilities come from before any label, the end of a part of a sentence; nothing after that."""
+        return "" if self.labels_used else f", as {labels_suggest(0)}"
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether there are neither labels nor a belief that bears a verdict."""
+        return False
+
+    def from_labels(self, whose: str) -> str:
+        """Say how an answer is known that is exact, the end of a sentence: predictions alone may settle it."""
+        return f"as {whose} labels show" if self.labels_used else f"whatever {whose} labels are"
 
     @property
     def interval_label(self) -> str:

@@ -74,6 +74,11 @@ class Weighted(Assuming):
     guarantee_of_functions = guarantee
 
     @property
+    def tells_nothing(self) -> bool:
+        """Whether there are no labels, so that intervals are all that is possible, from which no verdict follows."""
+        return self.guarantee == "credible" and not self.labels_used
+
+    @property
     def assumption(self) -> str:
         """What estimates and intervals lean on."""
         if self.answer.exact:

@@ -163,7 +163,7 @@ class AllAccuracies(AllSides):
         event = accuracies_compared(
             str(table["first"][row]), str(table["second"][row]), int(np.argmax(masses)), self.question.rope
         )
-        surest = f"The surest: {event} with probability {max(masses):.2f}."
+        surest = f"The surest: {event} with probability {max(masses):.2f}{self.evidence.before_labels}."
         return [f"{self.said_of_pairs()}.", f"The largest difference: {event}." if exact else surest]
 
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
