@@ -234,7 +234,8 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     def _answer(self) -> list[str]:
         leaning = [] if self.guarantee == "exact" else [self.evidence.leaning_of_verdict()]
-        return [self.verdict, *([] if self.evidence.tells_nothing else self._leading()), *leaning]
+        leads = [] if self.evidence.tells_nothing else self._leading()
+        return [self.verdict, *leads, *self.evidence.if_undefined(), *leaning]
 
     def _leading(self) -> list[str]:
         first = self._foremost[0]

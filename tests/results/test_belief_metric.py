@@ -38,6 +38,33 @@ def test_where_nothing_is_predicted_positive_intervals_are_in_order_and_all_is_c
     assert "contradict" not in summary
     assert "if " not in summary
     assert summary.splitlines()[1] == "precision 0.000 (exact: no label that is missing can change it)."
+    assert "precision is not defined, as its denominator is 0, and counts as 0." in summary
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_ratios_that_no_label_can_define_are_said_to_count_as_0(design):
+    """A system that predicts no positive has no precision, and a class that is nowhere no F1; others may be defined."""
+    pool = ba.Pool(predictions=np.zeros(30, int), systems={"b": np.resize([0, 1], 30)}, classes=[0, 1])
+
+    def said(pool, question, labels=None):
+        a = ba.assess(pool, question, design=design)
+        if labels is not None:
+            a.tell(pool.ids, labels)
+        return [line for line in a.result().summary().splitlines() if "denominator" in line]
+
+    both = ba.Metric("precision", systems=["prediction", "b"])
+    undefined = "precision (system prediction) is not defined, as its denominator is 0, and counts as 0."
+    assert said(pool, both) == said(pool, ba.Best(measure="precision")) == [undefined]
+    difference = "In precision (system b) less precision (system prediction) a ratio is not defined, as its "
+    assert said(pool, ba.Compare("b", "prediction", measure="precision"))[0].startswith(difference)
+    assert said(pool, ba.Metric("recall", systems=["b"])) == []  # before labels there may be positives
+    assert len(said(pool, ba.Metric("recall", systems=["b"]), np.zeros(30, int))) == 1
+    labels = ["a", "b"] * 15
+    three = ba.Pool(predictions=labels, classes=["a", "b", "c"])
+    macro = "In f1_macro a ratio is not defined, as its denominator is 0, and counts as 0."
+    assert said(three, ba.Metric("f1_macro")) == []
+    assert said(three, ba.Metric("f1_macro"), labels) == [macro]
+    assert said(three, ba.Metric("balanced_accuracy"), labels) == []  # which leaves the class out
 
 
 def test_titles_and_the_headline_are_what_people_say(nothing_predicted):

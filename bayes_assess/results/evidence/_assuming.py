@@ -44,4 +44,5 @@ class Assuming(OnMeasures):
         ]
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
-        return [*lines, *on_ranks, *([] if self.certain.all() else [self.assumption])]
+        undefined = self.if_undefined()
+        return [*lines, *on_ranks, *undefined, *([] if self.certain.all() else [self.assumption])]

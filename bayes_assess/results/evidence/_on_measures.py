@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,15 +10,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import in_64_bits
+from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess.estimators.possible_values import LabelledByAttribute
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
+from bayes_assess.measures import MEASURES, LossTable
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.results._in_words import SAID
 from bayes_assess.results.evidence.told import EvidenceBase
 
 if TYPE_CHECKING:
     from functools import cached_property
 
+_LEFT_OUT = ("balanced_accuracy",)  # averages that leave out classes without labels
+_NOT_DEFINED = (  # of one measure, and of several
+    "{} is not defined, as its denominator is 0, and counts as 0.",
+    "{} are not defined, as their denominators are 0, and count as 0.",
+)
+_NOT_ALL_DEFINED = (
+    "In {} a ratio is not defined, as its denominator is 0, and counts as 0.",
+    "In each of {} a ratio is not defined, as its denominator is 0, and counts as 0.",
+)
 ROUNDING = 1e-9  # of differences that are exactly the rope, and of values that are known
 
 
@@ -65,6 +81,11 @@ class OnMeasures(EvidenceBase):
 
     @property
     @abstractmethod
+    def certain(self) -> Bool[np.ndarray, " k"]:
+        """Measures that no label which is missing can change, (k,)."""
+
+    @property
+    @abstractmethod
     def standard_error(self) -> Float[np.ndarray, " k"]:
         """Posterior standard deviations, or standard errors."""
 
@@ -85,6 +106,33 @@ class OnMeasures(EvidenceBase):
         """Estimate a function of the measures, with intervals."""
         found = self.summarised(of(self.joint))
         return found.value, found.interval(self.level)
+
+    @property
+    def undefined(self) -> Bool[np.ndarray, " k"]:
+        """Measures with a ratio whose denominator is 0 whatever the labels are that are missing, (k,).
+
+        Such as the precision of a system that predicts no item positive.
+        """
+        table, measure = cells_table(self.cells), self.cells.measure
+        if not isinstance(table, LossTable) or table.is_ranking or measure.stochastic:
+            return np.zeros(len(self.groups), bool)
+        with engine.eager(), in_64_bits():
+            counts, left = LabelledByAttribute.of(measure, self.counts)
+            items = np.asarray(counts) + np.asarray(left)[:, None] / table.n_classes  # of all labels that are possible
+            return ~np.asarray(table.defined(table.mean(items / items.sum())))
+
+    def if_undefined(self) -> list[str]:
+        """Say of which measures a denominator is 0, and what such ratios count as."""
+        heads = [re.split(r"[ \[(]", name)[0] for name in self.groups.tolist()]
+        counted = np.isin(heads, [name for name in MEASURES if name not in _LEFT_OUT])
+        undefined = self.undefined
+        zero = undefined & self.certain & (self.value == 0)
+        lines = []
+        for which, words in ((zero, _NOT_DEFINED), (undefined & counted & ~zero, _NOT_ALL_DEFINED)):
+            names = self.groups[which].tolist()
+            more = f" and {len(names) - SAID:,} more" * (len(names) > SAID)
+            lines += [words[len(names) > 1].format(", ".join(names[:SAID]) + more)] * bool(names)
+        return lines
 
     @property
     def is_single(self) -> bool:

@@ -151,7 +151,7 @@ class Believed(BeliefDraws):
         ends, value = self.ends, self.value
         if self.exact:
             lines = [f"{name} {one:z.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
-            return [*_first(lines), *on_ranks]
+            return [*_first(lines), *on_ranks, *self.if_undefined()]
         lines = []
         for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
             if self.certain[i]:
@@ -162,9 +162,9 @@ class Believed(BeliefDraws):
         many = int(np.sum(self.contradicted)) > 1
         lines = [*self.warning("Their intervals hold both." if many else "The interval holds both."), *_first(lines)]
         if self.all_certain:
-            return [*lines, *on_ranks]
+            return [*lines, *on_ranks, *self.if_undefined()]
         on_scores = *self._if_scores_fall(), *self._if_no_better_than_chance(), *self._if_hidden()
-        return [*lines, *on_ranks, self.leaning(), *on_scores]
+        return [*lines, *on_ranks, *self.if_undefined(), self.leaning(), *on_scores]
 
     @property
     def if_alike(self) -> str:
