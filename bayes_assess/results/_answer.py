@@ -63,6 +63,11 @@ class Answer(ABC):
         lines = self.summary().splitlines()
         return next(line for line in lines if not (LABELLED.match(line) or line.startswith(CONTRADICTING)))
 
+    @property
+    def said_in_headline(self) -> tuple[str, ...]:
+        """Sentences of the summary that the headline says, so that a report need not say them again."""
+        return (self.headline,)
+
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame, see `Table.to_frame`."""
         return self.full_table().to_frame(backend)

@@ -159,11 +159,9 @@ class ConfusionResult(Result[Groupwise, Matrix]):
 
     def _answer(self) -> list[str]:
         diagonal = np.diagonal(self.estimate) @ self.cells.weights
-        low, high = self.evidence.ends_of(self.section.agreements @ self.cells.weights, diagonal)
-        lines = [
-            f"Confusion matrix of {len(self.classes)} classes; overall accuracy {diagonal:.3f}, {self.level:.0%} "
-            f"{self.guarantee} interval [{low:.3f}, {high:.3f}]."
-        ]
+        ends = self.evidence.ends_of(self.section.agreements @ self.cells.weights, diagonal)
+        right = f"overall accuracy {diagonal:.3f}{self.evidence.with_ends(ends)}"
+        lines = [f"Confusion matrix of {len(self.classes)} classes; {right}."]
         pairs = [(row, column, self.estimate[row, column]) for row, column in zip(*self._frequent(3), strict=True)]
         classes = self.classes
         named = ", ".join(
@@ -175,7 +173,8 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             lines.append(f"Most frequent errors, as shares of their predicted class: {named}.")
         if self.question.cost_matrix is not None:
             mean, (low, high) = self.cost.overall
-            lines.append(f"An item costs {mean:.3f} on average, {self.level:.0%} interval [{low:.3f}, {high:.3f}].")
+            ends = f", {self.level:.0%} interval [{low:.3f}, {high:.3f}]" if self.guarantee != "exact" else " (exact)"
+            lines.append(f"An item costs {mean:.3f} on average{ends}.")
         return lines
 
     def _pairs(self, rows: np.ndarray, columns: np.ndarray) -> Table:

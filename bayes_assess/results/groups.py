@@ -319,11 +319,13 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         if self.question.sign:
             return [self._extremes()]
         width, several = np.diff(self.interval[self.size > 0], axis=-1), int((self.size > 0).sum()) > 1
+        groups = f"{plural(len(width), 'group')} by {self.by}"
+        if self.guarantee == "exact":
+            return [f"{groups}{', all of them exact' if several else ', exact'}."]
         said = (
-            f"{len(width)} groups by {self.by}; their intervals are {np.median(width):.3f} wide in the median and "
-            f"{width.max():.3f} at most"
+            f"{groups}; their intervals are {np.median(width):.3f} wide in the median and {width.max():.3f} at most"
             if several
-            else f"1 group by {self.by}; its interval is {width.max():.3f} wide"
+            else f"{groups}; its interval is {width.max():.3f} wide"
         )
         return [f"{said}{self._by_random_labels(several)}."]
 

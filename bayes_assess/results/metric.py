@@ -179,6 +179,14 @@ class MetricResult(Ordered[MeasureEvidenceT_co, MeasureSectionT_co], Generic[Mea
         how = "exact" if self.guarantee == "exact" else f"{self._interval_label}{'s' * (len(self.groups) > 1)}"
         return in_one_line(self.groups.tolist(), self.evidence.value, self.evidence.ends, how)
 
+    @property
+    def said_in_headline(self) -> tuple[str, ...]:
+        """Sentences of the summary that the headline says: of a few measures that are known, those of each."""
+        known = self.evidence
+        each = zip(self.groups.tolist(), known.value.tolist(), strict=True)
+        of_all = [known.in_words_exact(name, value) for name, value in each] if known.takes_one_line else []
+        return (self.headline, *(of_all if known.exact and self._order is None else []))
+
     def table(self) -> Table:
         """Tabulate all measures."""
         return self.section.table()

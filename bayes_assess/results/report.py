@@ -134,11 +134,12 @@ def sections(
     lines = answer.summary().splitlines()
     of_labels = [line for line in lines if LABELLED.match(line)]
     leans = [getattr(answer, "promise", None), getattr(answer, "assumption", None)]
+    if getattr(answer, "guarantee", None) == "exact" and leans[1]:
+        leans = leans[1:]  # which says why nothing is assumed
     price, first = _price(answer), answer.headline
+    said = {*of_labels, *getattr(answer, "said_in_headline", (first,))}
     return [
-        ReportSection(
-            "Answer", (first, _labelled(answer, date), *(line for line in lines if line not in (first, *of_labels)))
-        ),
+        ReportSection("Answer", (first, _labelled(answer, date), *(line for line in lines if line not in said))),
         ReportSection("What it leans on", tuple(dict.fromkeys(line for line in leans if line))),
         ReportSection("Figure", figure=answer.plot()),
         ReportSection("Table", tables=(_for_people(answer),)),

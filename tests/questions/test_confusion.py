@@ -231,7 +231,7 @@ def test_the_overall_accuracy_is_of_the_pool_whatever_the_posterior_is_made_of()
     assert np.isin((agreements * 30).round(9), np.arange(31)).all()  # of 30 items
     a.tell(pool.ids[[*range(10), *range(50, 60)]], labels[[*range(10), *range(50, 60)]])
     right = (pool.classes[pool.predictions] == labels).mean()
-    said = f"overall accuracy {right:.3f}, 95% exact interval [{right:.3f}, {right:.3f}]."
+    said = f"overall accuracy {right:.3f} (exact)."
     assert said in a.result(posterior=theta).summary()
     of_all = ba.assess(pool, ba.ConfusionMatrix(target="population")).result(posterior=theta)
     np.testing.assert_array_equal(of_all.section.agreements, of_all.draws[:, [0, 1], [0, 1]])

@@ -105,7 +105,7 @@ def test_overall_recall_is_exact_once_all_is_labelled_though_a_group_has_no_posi
     a.tell([59], [0])
     result = a.result()
     assert result.guarantee == "credible"  # of the third group there is none
-    assert "Overall recall 0.500, 95% exact interval [0.500, 0.500]." in result.summary()
+    assert "Overall recall 0.500 (exact)." in result.summary()
     assert "No item is positive in 1 of 3 groups: recall there is not defined; shown is what the" in result.summary()
     assert "No positive item is known" not in result.summary()
 

@@ -9,6 +9,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.tables import Table
+from bayes_assess.results.report import sections
 
 
 def told(pool: ba.Pool, question, ids, labels) -> list[str]:
@@ -90,3 +91,28 @@ def test_levels_are_said_with_the_digits_that_they_have(level, said):
         assert f" {said} credible interval [" in result.summary()
         assert f", {said} credible intervals" in result.table().title
         assert type(result.to_dict()["level"]) is float
+
+
+def test_what_is_exact_is_said_once():
+    """No interval of one value stands beside it, no width 0.000, and reports give neither values nor reasons twice."""
+    rng = np.random.default_rng(0)
+    groups = {"site": np.resize(["x", "y"], 40)}
+    scores = rng.random((40, 2))
+    pool = ba.Pool(scores=scores[:, 0], systems={"b": (scores[:, 1] > 0.5).astype(int)}, groups=groups)
+    labels = (rng.random(40) < scores[:, 0]).astype(int)
+    for question in (
+        *(ba.GroupAccuracy("site"), ba.GroupAccuracy(np.zeros(40, int)), ba.ConfusionMatrix(cost=1 - np.eye(2))),
+        *(ba.Calibration(3), ba.Calibration(3, by="site"), ba.GroupRecall("site"), ba.Compare("x", "y", by="site")),
+        *(ba.Compare("b", "prediction"), ba.Metric("f1"), ba.Metric(["f1", "precision"]), ba.Metric("f1", by="site")),
+        *(ba.Best(), ba.Compare("b", "prediction", measure="f1"), ba.LeastAccurate("site"), ba.Rate(by="site")),
+    ):
+        a = ba.assess(pool, question)
+        a.tell(pool.ids, labels)
+        result = a.result()
+        assert result.guarantee == "exact"
+        said = result.summary()
+        assert not re.search(r"interval|wide", said), said
+        answer, leans = sections(result)[:2]
+        assert len(leans.lines) == 1
+        found = [re.findall(r"(?:f1|precision|F1)(?: \(site .\))? (0\.\d+)", line) for line in answer.lines]
+        assert sum(map(len, found)) <= 2  # of two measures

@@ -37,11 +37,14 @@ class Assuming(OnMeasures):
     def lines(self, on_ranks: list[str]) -> list[str]:
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
         kind = f"{self.level:.0%} {self.guarantee} interval"
-        exact = " (exact)." if self.exact else f" ({KNOWN})."
-        lines = [
-            f"{name} {value:z.3f}" + (exact if known else f", {kind} [{low:z.3f}, {high:z.3f}].")
-            for name, value, (low, high), known in zip(self.groups, self.value, self.ends, self.certain, strict=True)
-        ]
+        if self.exact:
+            lines = [self.in_words_exact(name, value) for name, value in zip(self.groups, self.value, strict=True)]
+        else:
+            every = zip(self.groups, self.value, self.ends, self.certain, strict=True)
+            lines = [
+                f"{name} {value:z.3f}" + (f" ({KNOWN})." if known else f", {kind} [{low:z.3f}, {high:z.3f}].")
+                for name, value, (low, high), known in every
+            ]
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
         undefined = self.if_undefined()

@@ -134,6 +134,11 @@ class OnMeasures(EvidenceBase):
             lines += [words[len(names) > 1].format(", ".join(names[:SAID]) + more)] * bool(names)
         return lines
 
+    @staticmethod
+    def in_words_exact(name: str, value: float) -> str:
+        """Say a measure once everything is labelled."""
+        return f"{name} {value:z.3f} (exact)."
+
     @property
     def is_single(self) -> bool:
         """Whether one measure was asked for, so that the answer is a number."""

@@ -24,7 +24,6 @@ from bayes_assess.results.evidence._belief_draws import BeliefDraws
 from bayes_assess.results.evidence._on_measures import ROUNDING, Variables
 
 _LINES = 12  # of a summary
-_DIGITS = 3
 _ENOUGH, _LIKELY = 20, 0.05  # labels of predicted positives, and probability, from which on chance is suspected
 
 
@@ -150,12 +149,12 @@ class Believed(BeliefDraws):
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
         ends, value = self.ends, self.value
         if self.exact:
-            lines = [f"{name} {one:z.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
+            lines = [self.in_words_exact(name, one) for name, one in zip(self.groups, value, strict=True)]
             return [*_first(lines), *on_ranks, *self.if_undefined()]
         lines = []
         for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
             if self.certain[i]:
-                lines.append(f"{name} {one:z.{_DIGITS}f} ({KNOWN}).")
+                lines.append(f"{name} {one:z.3f} ({KNOWN}).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
             lines.append(f"{name} {one:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")

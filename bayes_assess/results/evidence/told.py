@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_assess._tools.levels import checked_level
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import labels_suggest
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.models.belief import Belief
@@ -88,6 +88,12 @@ class EvidenceBase(ABC):
     def interval_label(self) -> str:
         """What intervals are called."""
         return f"{self.level:.0%} {self.guarantee} interval"
+
+    def with_ends(self, ends: Float[np.ndarray, " 2"], spec: str = ".3f") -> str:
+        """Say the interval of a value after it, or that the value is exact."""
+        if self.guarantee == "exact":
+            return " (exact)"
+        return f", {self.interval_label} [{ends[0]:{spec}}, {ends[1]:{spec}}]"
 
     @property
     def _n_items(self) -> int:

@@ -267,15 +267,14 @@ class CalibrationErrors(GroupSection):
 
     def on_all(self) -> list[str]:
         """Say the calibration error of the pool; without groups, the greatest of a bin, and its direction."""
-        words = self.evidence.interval_label
-        error, (low, high) = self.overall
+        error, ends = self.overall
         second = self.evidence.by_random_labels if self.alone else None
         by_random = "" if second is None else f"; by random labels alone [{second[0]:.3f}, {second[1]:.3f}]"
-        lines = [f"Expected calibration error {error:.3f}, {words} [{low:.3f}, {high:.3f}]{by_random}."]
+        lines = [f"Expected calibration error {error:.3f}{self.evidence.with_ends(ends)}{by_random}."]
         if not self.alone:
             return lines
-        maximum, (low, high) = self.maximum_error[0], self.maximum_error_interval[0]
-        return [*lines, f"Maximum calibration error {maximum:.3f}, {words} [{low:.3f}, {high:.3f}].", self._direction()]
+        ends = self.evidence.with_ends(self.maximum_error_interval[0])
+        return [*lines, f"Maximum calibration error {self.maximum_error[0]:.3f}{ends}.", self._direction()]
 
     def of_the_prior(self) -> str | None:
         """Say that labels contradict the prior, or how groups differ and how far scores can be trusted."""

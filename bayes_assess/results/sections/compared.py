@@ -139,11 +139,10 @@ class _ByOutcomes(Sides):
 
     def answer(self) -> list[str]:
         """Say the difference with its interval."""
-        low, high = self.interval
-        ends = f"{self.evidence.interval_label} [{low:+z.3f}, {high:+z.3f}]"
+        ends = self.evidence.with_ends(self.interval, "+z.3f")
         second = self.evidence.by_random_labels
         alone = "" if second is None else f"; by random labels alone [{second[0]:+z.3f}, {second[1]:+z.3f}]"
-        return [f"{self.quantity} {self.estimate:+z.3f}, {ends}{alone}."]
+        return [f"{self.quantity} {self.estimate:+z.3f}{ends}{alone}."]
 
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws of the difference, and the counts."""

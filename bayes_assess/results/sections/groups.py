@@ -73,8 +73,8 @@ class GroupSection(Section):
 
     def on_all(self) -> list[str]:
         """Say the value over the whole pool, a sentence per line."""
-        mean, (low, high) = self.overall
-        return [f"Overall {self.question.quantity} {mean:.3f}, {self.evidence.interval_label} [{low:.3f}, {high:.3f}]."]
+        mean, ends = self.overall
+        return [f"Overall {self.question.quantity} {mean:.3f}{self.evidence.with_ends(ends)}."]
 
     def lines(self) -> list[str]:
         """Say what else there is to say, a sentence per line."""

@@ -61,8 +61,7 @@ class Recalls(GroupSection):
         known = self.evidence
         if known.question.target == "population" or not self.positives.any() or (known.labelled < known.size).any():
             return super().on_all()
-        mean, (low, high) = self.overall
-        return [f"Overall recall {mean:.3f}, {known.level:.0%} exact interval [{low:.3f}, {high:.3f}]."]
+        return [f"Overall recall {self.overall[0]:.3f} (exact)."]
 
     def lines(self) -> list[str]:
         """Say where no positive item is known, and where there is none."""
