@@ -109,7 +109,8 @@ def normalised(proposal: Proposal, items: Float[Array, "K C+1"], delta: float = 
     Parameters
     ----------
     proposal : (K, C + 1)
-        Up to a factor; where all of it is 0, the uniform proposal takes its place.
+        Up to a factor; where all of it is 0, the uniform proposal takes its place. What adds up to no finite number, 0
+        or more, is no proposal, and makes one of NaN.
     items : (K, C + 1)
         Number of items of every cell labelled y, and unlabelled.
     delta : float in [0, 1]
@@ -124,7 +125,8 @@ def normalised(proposal: Proposal, items: Float[Array, "K C+1"], delta: float = 
     """
     total, n_items = (items * proposal).sum(), items.sum()
     own = proposal / xp.where(total > 0, total, 1)
-    return xp.where(total > 0, (1 - delta) * own + delta / n_items, 1 / n_items)
+    instead = xp.where(total == 0, 1 / n_items, xp.nan)
+    return xp.where((total > 0) & (total < xp.inf), (1 - delta) * own + delta / n_items, instead)
 
 
 def floored(proposal: Proposal, items: Float[Array, " K"], share: float) -> Proposal:
@@ -152,7 +154,7 @@ def floored(proposal: Proposal, items: Float[Array, " K"], share: float) -> Prop
     """
     new = (proposal[:, -1] * items).sum()
     n = items.sum()
-    mass = xp.where(new > 0, share * new, 1.0)
+    mass = xp.where(new > 0, share * new, xp.where(new == 0, 1.0, xp.nan))
     own = xp.where(new > 0, (1 - share) * proposal[:, -1], 0.0) + mass / xp.maximum(n, 1)
     return xp.where(n > 0, engine.at(proposal)[:, -1].set(own), proposal)
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.text import plural
+from bayes_assess.errors import DesignError
 from bayes_assess.pool.cells import Cells
 
 _SKIPPED, _UNSEEN, _PENDING = -3, -2, -1  # in place of a label's code
@@ -133,6 +135,14 @@ class ItemBook:
     def next_items(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the next items of these cells: each cell's own order is the random draw within it."""
         which, place, wanted = np.unique(cells, return_inverse=True, return_counts=True)
+        left = self.remaining[which]
+        if (left < wanted).any():
+            at = int(np.argmax(left < wanted))
+            raise DesignError(
+                f"The design has chosen {plural(int(wanted[at]), 'item')} of {self.cells.names[which[at]]}, where "
+                f"{int(left[at]):,} {'is' if left[at] == 1 else 'are'} left: let it choose among what is available, "
+                "by numbers that are not NaN."
+            )
         items = np.empty(len(cells), np.int64)
         items[np.argsort(place, kind="stable")] = self._unseen_of(which, wanted)
         return items

@@ -18,6 +18,7 @@ from bayes_assess._tools.axes import P, PRNGKey, T, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Int, Key, UInt
 from bayes_assess.designs._base import Design, Draw, StateT
+from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Steps
 
 
@@ -189,7 +190,17 @@ def choose_batch(
         size = int(state.pending.sum() - out) if design.random_size else size
         parts.append(engine.tree_map(lambda x, size=size: x[:size], engine.fetched(chosen)))
     cells, draws = engine.tree_map(lambda *pieces: np.concatenate(pieces), *parts)
+    if not (np.isfinite(draws.weight) & (np.asarray(draws.weight) >= 0)).all():
+        raise no_proposal(design.name)
     return cells, draws, state
+
+
+def no_proposal(name: str) -> DesignError:
+    """Say that a design proposes items by numbers that are no probabilities."""
+    return DesignError(
+        f"Design {name!r} proposes items by numbers that are no probabilities up to a factor, such as NaN: let its "
+        "propose() return finite numbers, 0 or more."
+    )
 
 
 @_on_its_engine

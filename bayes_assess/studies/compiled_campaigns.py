@@ -19,7 +19,7 @@ from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Int, Key, UInt
 from bayes_assess.designs import Design, State, WeightedState, compiled_start
-from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
+from bayes_assess.designs.step import RandomRounds, looked_at, no_proposal, one_label, one_random_round, start_campaign
 from bayes_assess.questions._empty_cells import with_empty_cells
 from bayes_assess.questions._scoring import proposal_divergence
 from bayes_assess.studies.simulated import SimulatedCampaigns, StudiedDesign
@@ -95,6 +95,8 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
     def campaigns(self, record: Any) -> Campaigns:
         """Return what is kept of all campaigns."""
         at_looks, far = record
+        if far is not None and np.isnan(far).any():
+            raise no_proposal(self.plan.design.name)
         return replace(super().campaigns(at_looks), divergence=far)
 
 

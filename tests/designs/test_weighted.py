@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.designs import WEIGHTED, Adaptive, Draw, Importance, Oasis, Passive, Poisson, Stratified
 from bayes_assess.designs.oasis import _Strata
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
@@ -555,6 +556,48 @@ def test_designs_of_a_users_own_serve_what_designs_of_their_kind_serve():
         ba.assess(POOL, ba.GroupAccuracy(), design=OwnWeights())
     assert len(ba.assess(POOL, ba.GroupAccuracy(), design=OwnArms()).ask(2)) == 2
     assert len(ba.assess(POOL, F1, design=OwnWeights()).ask(2)) == 2
+
+
+@dataclass(frozen=True)
+class Proposing(Oasis):
+    """Proposes some number for an item of the first cell once a few items are labelled, and 1 for others."""
+
+    number: float = 1.0
+
+    def propose(self, state):
+        """Return what the items of every cell are proposed by."""
+        first = xp.arange(len(state.counts))[:, None] == 0
+        return xp.where(first & (state.counts.sum() >= 2), self.number, xp.ones(state.draws.proposal.shape))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e9])
+def test_proposals_that_are_no_probabilities_are_refused(number):
+    """They made the uniform proposal, or answers from weights that were NaN."""
+    design = Proposing(n_strata=16, number=number)
+    a = ba.assess(POOL, F1, design=design)
+    a.tell(a.ask(2).ids, [0, 1])
+    with pytest.raises(ba.DesignError, match=r"let its propose\(\) return finite numbers, 0 or more"):
+        a.ask(1)
+    assert a.n_pending == 0
+    with pytest.raises(ba.DesignError, match=r"'oasis' proposes items by numbers that are no probabilities"):
+        ba.simulate(POOL, LABELS, F1, designs=[design], budgets=[20], repeats=2)
+    same = Proposing(n_strata=16, number=1.0)
+    assert len(ba.assess(POOL, F1, design=same).ask(5)) == 5
+
+
+class FirstArm(ba.designs.Thompson):
+    """Plays the first group, whether it has items or not."""
+
+    def play(self, key, state):
+        """Return the first group."""
+        return xp.zeros(1, xp.int64)
+
+
+def test_a_design_that_chooses_a_group_without_items_is_refused():
+    a = ba.assess(POOL, ba.GroupAccuracy("site"), design=FirstArm())
+    a.tell(a.ask(200).ids, [0] * 200)
+    with pytest.raises(ba.DesignError, match="has chosen 3 items of a, where 0 are left"):
+        a.ask(3)  # the next items in the order of cells are those of the other group
 
 
 def test_a_journal_that_cannot_bring_back_a_design_is_to_be_left_out(tmp_path):
