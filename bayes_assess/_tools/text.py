@@ -257,6 +257,17 @@ def labels_suggest(count: int) -> str:
     return f"the {plural(count, 'label')} suggest{'s' * (count == 1)}" if count else "expected before any label"
 
 
+def folded(text: str) -> str:
+    """Return what texts have in common that differ in capitals, spaces or how letters are composed alone.
+
+    Examples
+    --------
+    >>> folded(" Anna  B") == folded("anna b")
+    True
+    """
+    return unicodedata.normalize("NFC", " ".join(text.split()).casefold())
+
+
 def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 

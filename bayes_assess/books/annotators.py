@@ -16,7 +16,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, missing_mask, show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import folded, plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.labels import LabelSpace
 
@@ -209,6 +209,7 @@ class AnnotatorBook:
         LabelError
             If the rule is none of these.
         """
+        rule = rule.strip() if isinstance(rule, str) else rule  # as names are told
         if rule != MAJORITY and rule not in self.labels:
             known = listing([MAJORITY, *self.names], 30)
             raise LabelError(f"A rule is 'majority' or the name of an annotator; found {show(rule)}, of {known}.")
@@ -265,13 +266,33 @@ class AnnotatorBook:
     def said(self) -> tuple[str, ...]:
         """Say how many items several annotators have labelled, and on how many they differ; nothing if on none."""
         n, differing, open_ = len(self.shared), len(self.differing), len(self.unresolved)
+        alike = nearly_alike(self.names)
         if not n:
-            return ()
+            return alike
         said = f"{plural(n, 'item')} {'has' if n == 1 else 'have'} labels of two annotators or more"
         if not differing:
-            return (f"{said}, who agree.",)
+            return (f"{said}, who agree.", *alike)
         rest = f"{open_:,} of them unresolved: the label that was told first counts" if open_ else "all resolved"
-        return (f"{said}, who differ on {differing:,}, {rest}.",)
+        return (f"{said}, who differ on {differing:,}, {rest}.", *alike)
+
+
+def nearly_alike(names: Iterable[str]) -> tuple[str, ...]:
+    """Say which annotators have names that may be one person's, in one sentence; nothing if none have.
+
+    Examples
+    --------
+    >>> nearly_alike(["Anna", "ben", "anna"])[0]
+    'Anna and anna are taken for different annotators: if they are one person, tell labels by one name.'
+    """
+    by_name: dict[str, list[str]] = {}
+    for name in names:
+        by_name.setdefault(folded(name), []).append(name)
+    several = [" and ".join(alike) for alike in by_name.values() if len(alike) > 1]
+    if not several:
+        return ()
+    return (
+        f"{', '.join(several)} are taken for different annotators: if they are one person, tell labels by one name.",
+    )
 
 
 def for_whom(annotator: str | None) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -345,3 +347,20 @@ def test_a_rehearsal_changes_nothing_and_compiles_what_the_next_label_needs():
     a.rehearse()
     assert (a.labels_used, a.n_pending, a.result().summary()) == (0, 1, before)
     assert [event.kind for event in a.events] == ["ask"]
+
+
+@pytest.mark.parametrize("other", ["anna", "ANNA", "An\u0303a"])
+def test_names_that_may_be_of_one_person_are_named(other):
+    """Else agreement, and how often labels are wrong, would be told by somebody who agrees with their own labels."""
+    name = "Anna" if other.casefold() == "anna" else unicodedata.normalize("NFC", other)
+    a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 4), ba.GroupAccuracy())
+    a.tell([0, 1], ["cat", "dog"], annotator=name)
+    a.tell([2], ["cat"], annotator="ben")
+    assert "different annotators" not in a.result().summary()
+    a.tell([3], ["cat"], annotator=other)
+    said = f"{name} and {other} are taken for different annotators: if they are one person, tell labels by one name."
+    assert a.result().summary().endswith(said)
+    a.tell([0, 1], ["cat", "cat"], annotator=f" {other} ")  # blanks at the ends are none of a name's
+    assert a.result().summary().endswith(said)
+    assert a.agreement().summary().endswith(said)
+    assert a.resolve(rule=f" {other} ") == 1

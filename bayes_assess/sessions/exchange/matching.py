@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import listing
+from bayes_assess._tools.text import folded
 from bayes_assess.pool._ids import text_keys
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.number_labels import are_within
@@ -150,7 +151,7 @@ class LabelMatcher:
         self._seen: dict[str, Match] = {}
         self._alike: dict[str, list[str]] = {}
         for name in self.names:
-            for key in {_folded(name), *number_keys(name)}:
+            for key in {folded(name), *number_keys(name)}:
                 self._alike.setdefault(key, []).append(name)
 
     def __call__(self, text: str) -> Match:
@@ -163,8 +164,8 @@ class LabelMatcher:
     def _one(self, text: str) -> Match:
         if text in self.names:
             return Match(text)
-        folded = _folded(text)
-        for keys in ({folded}, number_keys(folded) | {_WORDS.get(folded, folded), as_meant(folded)}):
+        own = folded(text)
+        for keys in ({own}, number_keys(own) | {_WORDS.get(own, own), as_meant(own)}):
             names = sorted({name for key in keys for name in self._alike.get(key, ())})
             if len(names) > 1:
                 return Match(None, f"could be any of {listing(names)}")
@@ -198,7 +199,3 @@ class LabelMatcher:
                 return Match(None, f"names {part.strip()!r}, which {match.problem}")
         found = {match.found for _, match in each}
         return Match(SEPARATOR.join(name for name in self.names if name in found), exact=all(m.exact for _, m in each))
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", " ".join(text.split()).casefold())

@@ -13,6 +13,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Frame, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
+from bayes_assess.books.annotators import nearly_alike
 from bayes_assess.errors import LabelError, OutputError
 
 
@@ -121,7 +122,10 @@ class Agreement:
         return self.table().to_frame(backend)
 
     def summary(self) -> str:
-        """Say it in a sentence."""
+        """Say it in a sentence, with another one where two names may be of one person."""
+        return " ".join([self._said(), *nearly_alike(self.annotators)])
+
+    def _said(self) -> str:
         said = f"{plural(len(self.annotators), 'annotator')} agree in {self.raw:.1%} of the pairs of labels"
         if self.alpha is None:
             return f"{said} of {plural(self.n_items, 'item')}."
