@@ -356,6 +356,9 @@ def _known_name(name: object) -> str:
     if known is None:
         near = near_names(text, MULTILABEL_MEASURES, cutoff=0.3, end="_score")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {', '.join(MULTILABEL_MEASURES)}."
+        if text.endswith("_per_class"):
+            kind = text.removesuffix("_per_class")
+            hint = f"of one class alone ask for {show(kind)} of a pool that has its scores or predictions, 0 and 1."
         raise QuestionError(f"There is no multi-label measure {show(name)}; {hint}")
     return known
 

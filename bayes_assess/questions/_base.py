@@ -155,7 +155,13 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
 
     def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
         """Compute the probability of the verdict in simulated campaigns; of several that of the least sure one."""
-        raise QuestionError(f"{self.name} gives no verdict that has a probability; plan the width of its interval.")
+        raise self.no_verdict()
+
+    def no_verdict(self) -> QuestionError:
+        """Say that there is no verdict to plan for."""
+        return QuestionError(
+            f"This {self.name} gives no verdict whose probability a plan could follow; plan the width of its interval."
+        )
 
     def plan_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
         """Compute the probability of the verdict in a few campaigns that a plan follows: that of studies."""

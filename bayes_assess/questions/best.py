@@ -104,6 +104,7 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
     def for_pool(self, pool: Pool) -> Best:
         """Return the question with the names of all systems, or raise QuestionError if it cannot be asked there."""
+        self.check_pool(pool)  # first: systems are nothing to give to a pool that takes none
         names = (RESERVED, *pool.systems) if self.systems is None else self.systems
         if len(names) < 2 or len(set(names)) < len(names):
             raise QuestionError(
@@ -138,7 +139,10 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         codes, found = super().losses(pool)
         table: Any = found
         if table.is_curve or len(table.outputs) != len(self.systems):
-            raise QuestionError(f"The best is by a measure of predictions with one value; found {self.measure_name}.")
+            asked = getattr(self.measure, "name", self.measure)
+            raise QuestionError(
+                f"The best is by a measure of predictions with one value, such as 'f1_macro'; found {show(asked)}."
+            )
         return codes, centred_table(table)
 
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:

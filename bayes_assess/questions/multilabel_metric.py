@@ -79,7 +79,9 @@ class MultiLabelMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._refuse_options("a multi-label pool", "Averages over classes have names of their own, such as 'f1_macro'.")
+        alone = "of one class, group or system alone, make a pool"
+        instead = f"Averages over classes have names of their own, such as 'f1_macro'; {alone}."
+        self._refuse_options("a multi-label pool", instead)
         _ = self.spec
 
     @cached_property

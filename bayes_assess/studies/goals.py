@@ -75,7 +75,7 @@ class Goal:
         if width is None and probability is None and not verdicts:
             raise QuestionError(f"A plan for {name} needs the width that its interval is to have, such as width=0.05.")
         if probability is not None and not verdicts:
-            raise QuestionError(f"{name} gives no verdict that has a probability; plan the width of its interval.")
+            raise question.no_verdict()
         if of not in _ANSWERS or (of == "overall" and not question.has_overall):
             raise QuestionError(
                 f"A plan is of the 'widest' interval, or for GroupAccuracy of the 'overall' accuracy; found {show(of)}."

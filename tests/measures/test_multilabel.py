@@ -169,6 +169,7 @@ YES = np.array([[True, False]])
 REFUSED = {
     "unknown": (lambda: multilabel_measure("f1_marco"), "no multi-label measure 'f1_marco'; did you mean .*'f1_macro'"),
     "of one label": (lambda: multilabel_measure("f1"), "no multi-label measure 'f1'; did you mean"),
+    "of every class": (lambda: multilabel_measure("f1_per_class"), "_per_class'; of one class alone ask for 'f1' of"),
     "no near name": (lambda: multilabel_measure("xyz"), "no multi-label measure 'xyz'; there are f1_micro, "),
     "no name": (lambda: multilabel_measure(7), "no multi-label measure 7;"),
     "none": (lambda: multilabel_measure([]), "There is no measure in the list"),

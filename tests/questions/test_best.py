@@ -407,3 +407,16 @@ def test_what_predictions_alone_settle_is_not_said_to_be_shown_by_labels():
     assert a.result().verdict.endswith(", whatever their labels are.")
     a.tell(pool.ids, same)
     assert a.result().verdict.endswith(", as their labels show.")
+
+
+def test_what_cannot_be_asked_is_refused_in_words_that_help():
+    labels = ba.Pool(scores=[[0.9, 0.6], [0.2, 0.1]], classes=["cat", "dog"], multilabel=True)
+    with pytest.raises(ba.QuestionError, match="Best is asked of items with one label each"):  # not "give it systems"
+        ba.assess(labels, ba.Best(measure="f1_micro"))
+    pool, _ = five_systems(0, 50)
+    with pytest.raises(ba.QuestionError, match="with one value, such as 'f1_macro'; found 'f1_per_class'"):
+        ba.assess(pool, ba.Best(measure="f1_per_class"))
+    pairs = ba.Compare(by="site", measure="f1_macro")  # of which there are results with a `probability`
+    groups = ba.Pool(predictions=[0, 1] * 20, groups={"site": ["a", "b"] * 20})
+    with pytest.raises(ba.QuestionError, match="This Compare gives no verdict whose probability a plan could follow"):
+        ba.plan(groups, pairs, probability=0.9)
