@@ -397,6 +397,9 @@ def test_before_any_label_verdicts_say_that_they_are_expected_or_that_nothing_is
         assert f"There is no label yet that tells {words}." in answer.summary()
         assert "probability" not in answer.summary()
         assert answer.headline == f"There is no label yet that tells {words}."
+    a = ba.assess(three, ba.Best(measure="f1_macro"), design="passive")
+    a.tell([0, 1], [0, 1])  # which define no F1 of the third class
+    assert a.result().verdict == "There is no label yet that tells which system has the highest macro F1."
 
 
 def test_what_predictions_alone_settle_is_not_said_to_be_shown_by_labels():

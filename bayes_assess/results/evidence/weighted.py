@@ -75,8 +75,10 @@ class Weighted(Assuming):
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether there are no labels, so that intervals are all that is possible, from which no verdict follows."""
-        return self.guarantee == "credible" and not self.labels_used
+        """Whether no draw defines a measure, and labels rule nothing out, so that no verdict follows."""
+        if self.guarantee != "credible":
+            return False
+        return not self.labels_used or self._ranges_are_open(np.ones(len(self.groups), bool))
 
     @property
     def assumption(self) -> str:
