@@ -51,18 +51,23 @@ def region_masses(quantiles: Float[np.ndarray, "*batch Q"], rope: float) -> Floa
 def verdict_of(
     masses: Float[np.ndarray, "*batch 3"], difference: Float[np.ndarray, "*batch"] | float, rope: float
 ) -> Int[np.ndarray, "*batch"]:
-    """Return the most probable region; of some that are equally probable that of the estimate, if it is one of them.
+    """Return the most probable region; of some that are equally probable that of the estimate, or on its side of 0.
 
     Intervals from few draws leave a gap around the estimate at any level, and the masses below and above it are equal.
 
     Examples
     --------
-    >>> int(verdict_of(np.array([0.5, 0.0, 0.5]), 0.3, 0.05)), int(verdict_of(np.array([0.6, 0.0, 0.4]), 0.3, 0.05))
-    (2, 0)
+    >>> [int(verdict_of(np.array([0.5, 0.0, 0.5]), difference, 0.05)) for difference in (0.3, 0.03, -0.03)]
+    [2, 2, 0]
+    >>> int(verdict_of(np.array([0.6, 0.0, 0.4]), 0.3, 0.05))
+    0
     """
-    masses, own = np.asarray(masses), region_of(difference, rope)
+    masses = np.asarray(masses)
     tied = masses >= masses.max(-1, keepdims=True) - _ROUNDING
-    return np.where(np.take_along_axis(tied, own[..., None], -1)[..., 0], own, masses.argmax(-1))
+    found = masses.argmax(-1)
+    for near in (region_of(difference, 0.0), region_of(difference, rope)):  # the last of those that are tied
+        found = np.where(np.take_along_axis(tied, near[..., None], -1)[..., 0], near, found)
+    return found
 
 
 def region_of(difference: Float[np.ndarray, "*batch"] | float, rope: float) -> Int[np.ndarray, "*batch"]:

@@ -160,7 +160,8 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
     def no_verdict(self) -> QuestionError:
         """Say that there is no verdict to plan for."""
         return QuestionError(
-            f"This {self.name} gives no verdict whose probability a plan could follow; plan the width of its interval."
+            f"This {self.name} gives no verdict whose probability a plan could follow; plan the width of its interval, "
+            "such as width=0.05."
         )
 
     def plan_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
