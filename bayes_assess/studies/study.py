@@ -331,7 +331,11 @@ class _Lazy(Mapping[str, _Found], Generic[_Source, _Found]):
 
     def __repr__(self) -> str:
         def said(name: str) -> str:
-            value = self._done.get(name)
-            return "computed when looked at" if value is None else f"array of shape {np.asarray(value).shape}"
+            if name not in self._done:
+                return "computed when looked at"
+            value = self._done[name]
+            if value is None:
+                return "none"
+            return ", ".join(value) if isinstance(value, Mapping) else f"array of shape {np.asarray(value).shape}"
 
         return "{" + ", ".join(f"{name!r}: <{said(name)}>" for name in self) + "}"

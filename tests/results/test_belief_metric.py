@@ -273,6 +273,18 @@ def test_a_verdict_on_the_best_leans_on_the_belief_where_random_items_contradict
     assert "are taken to be alike, as the 15 labels suggest, although random items contradict" in result.assumption
 
 
+def test_a_verdict_on_two_says_that_random_items_contradict_what_it_leans_on(monkeypatch):
+    """The interval holds what both say, and the probability of the verdict what the other labels suggest alone."""
+    predictions = (np.random.default_rng(2).random((2, 60)) < 0.4).astype(int)
+    pool = ba.Pool(predictions=predictions[0], classes=[0, 1], systems={"b": predictions[1]})
+    a = ba.assess(pool, ba.Compare("b", "prediction", measure="f1"))
+    queries = a.ask(15)
+    a.tell(queries.ids, LABELS[queries.ids])
+    said = "The verdict leans on what random items contradict."
+    assert said not in a.result().summary()
+    assert said in contradicted_at(a.result(), [0], monkeypatch).summary().splitlines()
+
+
 def test_of_many_measures_that_are_known_the_summary_says_how_many_it_leaves_out(by_site):
     by_site.tell(by_site.pool.ids, LABELS)
     lines = by_site.result().summary().splitlines()

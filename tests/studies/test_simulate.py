@@ -124,6 +124,15 @@ def test_a_design_that_is_not_in_a_study_is_named_beside_those_that_are(short, w
     assert "top_two" not in found
 
 
+def test_what_a_study_has_is_shown_as_what_it_is():
+    pool = ba.Pool(predictions=[0, 1] * 20, systems={"b": [0, 1, 1, 0] * 10})
+    study = ba.simulate(pool, [0, 1] * 20, ba.Best(), designs=["passive"], budgets=[5], repeats=2)
+    assert repr(study.scores) == "{'passive': <computed when looked at>}"
+    assert [study.scores["passive"]["best"].shape, study.design_intervals["passive"]] == [(2, 1), None]
+    assert repr(study.scores) == "{'passive': <best, regret>}"
+    assert repr(study.design_intervals) == "{'passive': <none>}"
+
+
 def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
     """Under random sampling the labels of a group are hypergeometric: mean and variance within five standard errors."""
     pool, labels = made_pool([0.6, 0.8], [40, 60], scores=False)

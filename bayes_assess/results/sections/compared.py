@@ -309,8 +309,9 @@ class TwoMeasures(Measures, Sides):
         return values_compared(self.question.measure_name, self.question.names(), eta, self.rope)
 
     def answer(self) -> list[str]:
-        """Say the difference with its interval, and what these lean on."""
-        return self.evidence.lines([])
+        """Say the difference with its interval, and what these and the verdict lean on."""
+        contradicted = "The verdict leans on what random items contradict."
+        return self.evidence.lines([contradicted] if self.evidence.warning("") else [])
 
     def plot(self, truth: float | None, ax: Axes | None) -> Axes:
         """Draw the posterior density of the difference, or where it has none, the estimate with its interval."""
