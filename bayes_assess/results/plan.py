@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import labels_suggest, plural
 from bayes_assess.results import plots
 from bayes_assess.results._answer import Answer
 
@@ -200,7 +200,10 @@ class Plan(Answer):
             until = f"the {'least sure ' * self.widest}verdict has the probability {self.goal:g}"
         expected, lower, upper = self.labels
         if upper == 0:
-            return f"No more labels are needed: {until} already."
+            known = self.paths[0, 0] == (0 if self.kind == "width" else 1)  # by predictions alone, where there are none
+            if self.labels_used or known:
+                return f"No more labels are needed: {until} already."
+            return f"As {labels_suggest(0)}, no labels are needed: {until} already."
         seen = self.n_simulated - self.labels_used
         if math.isinf(expected):
             if not seen and self.labels_used == self.n_items:

@@ -10,7 +10,7 @@ from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import labels_suggest, plural
 from bayes_assess.errors import BayesAssessError, BudgetError
 from bayes_assess.results import PrecisionCurveResult, Result
 from bayes_assess.sessions.planning import items_asked_of, labels_to_width
@@ -107,10 +107,12 @@ def _verdict(
     if sure is not None and width is None:
         sure = float(sure)
         goal = 0.95
-        done = sure >= goal
+        expected = not result.labels_used and result.guarantee != "exact"  # by the prior alone
+        done = sure >= goal and not expected
         shown = math.floor(1000 * sure) / 1000  # a probability of .9499 is not that which is wanted
         then = "is reached: you may stop" if done else "is wanted"
-        return {"stop": done, "verdict": f"The verdict has probability {shown:.3f}; {goal:g} {then}."}
+        so = f", as {labels_suggest(0)}" * expected
+        return {"stop": done, "verdict": f"The verdict has probability {shown:.3f}{so}; {goal:g} {then}."}
     if width is None:
         return {}
     try:

@@ -67,6 +67,19 @@ def test_what_is_known_well_enough_needs_no_labels():
     assert plan.summary() == "No more labels are needed: the widest 95% interval is 0.5 wide already."
 
 
+def test_that_no_labels_are_needed_by_the_prior_alone_is_said_to_be_expected():
+    predictions = np.random.default_rng(0).integers(0, 2, (2, 60))
+    pool = ba.Pool(predictions=predictions[0], systems={"b": predictions[1]})
+    said = ba.plan(pool, ba.Best(rope=0.3), probability=0.8).summary()
+    assert said == "As expected before any label, no labels are needed: the verdict has the probability 0.8 already."
+
+
+def test_what_predictions_alone_settle_needs_no_labels_whatever_is_expected():
+    pool = ba.Pool(predictions=[0] * 20, systems={"b": [0] * 20}, classes=[0, 1])
+    plan = ba.plan(pool, ba.Compare("b", "prediction", measure="f1"), probability=0.9)
+    assert plan.summary() == "No more labels are needed: the verdict has the probability 0.9 already."
+
+
 def test_a_small_pool_is_labelled_up_at_most():
     session = one_group(5, 5, size=60)
     plan = session.plan(width=1e-3)

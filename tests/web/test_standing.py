@@ -96,6 +96,11 @@ def test_a_campaign_that_has_all_labels_may_stop():
 def test_a_verdict_is_said_to_be_sure_only_once_it_is(probability, said, monkeypatch):
     session = ba.assess(POOL, ba.Compare("prediction", "old"))
     monkeypatch.setattr(type(session.result()), "probability", probability)
+    found = standing(session)  # before any label it is that of the prior, on which nobody stops
+    assert not found["stop"]
+    shown = f"{said[:5]}, as expected before any label; 0.95 is wanted."
+    assert found["verdict"] == f"The verdict has probability {shown}"
+    session.tell(session.ask(1).ids, [0])
     found = standing(session)
     assert found["stop"] == (probability >= 0.95)
     assert found["verdict"].startswith(f"The verdict has probability {said}")
