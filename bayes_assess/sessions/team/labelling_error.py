@@ -73,6 +73,8 @@ class LabellingError:
     level : float in (0, 1)
         Of `interval`.
     seed : int
+    by_pairs : bool
+        Whether some of the items that differ have more than two labels.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class LabellingError:
     kinds: tuple[tuple[int, int, int], ...]
     level: float = 0.95
     seed: int = 0
+    by_pairs: bool = False
 
     @property
     def rate(self) -> float:
@@ -142,8 +145,7 @@ class LabellingError:
                 f"to {result.question.name}."
             )
         if self.interval[1] > _MOST:
-            whole = float(self.differing).is_integer()
-            by_pairs = "" if whole else ", by the share of pairs where an item has more than two"
+            by_pairs = ", by the share of pairs where an item has more than two" * self.by_pairs
             differing = f"{round(self.differing, 2):,g} of {plural(self.shared, 'item')}{by_pairs}"
             raise LabelError(
                 f"Labels differ on {differing}, so that up to "
@@ -215,11 +217,12 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
             "No item has labels of two annotators yet, so that nothing shows how often labels are wrong; let a second "
             "one label some of the same items, and say whose labels they are when they are told."
         )
-    differing = 0.0
+    differing, by_pairs = 0.0, False
     for item in book.shared.tolist():
         codes = np.array(list(book.of_item(item).values()))
         pairs = len(codes) * (len(codes) - 1)
-        differing += float((codes[:, None] != codes).sum() / pairs)
+        apart = float((codes[:, None] != codes).sum() / pairs)
+        differing, by_pairs = differing + apart, by_pairs or bool(apart and len(codes) > 2)
     kinds: Counter[tuple[int, int]] = Counter()
     shared = set(book.shared.tolist())
     for item, code in zip(*(column.tolist() for column in campaign._items.told), strict=True):
@@ -232,4 +235,4 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
             ours = told.pop(code, 0)
             kinds[ours, max(told.values(), default=0)] += 1
     by_votes = tuple((*votes, n) for votes, n in sorted(kinds.items()))
-    return LabellingError(differing, len(shared), pool.n_classes, by_votes, level, campaign._seed)
+    return LabellingError(differing, len(shared), pool.n_classes, by_votes, level, campaign._seed, by_pairs)
