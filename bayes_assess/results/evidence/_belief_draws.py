@@ -138,8 +138,8 @@ class BeliefDraws(OnMeasures):
         """Intervals that lean on nothing, beside `ends`."""
         return self.design_interval
 
-    @cached_property
-    def certain(self) -> np.ndarray:
+    @property
+    def certain(self) -> Bool[np.ndarray, " k"]:
         """Measures that no label which is missing can change, (k,)."""
         return self.exact | (np.ptp(self.design_interval, axis=-1) <= ROUNDING)
 
