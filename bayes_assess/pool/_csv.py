@@ -7,7 +7,6 @@ of their texts are plain ones, in the way that most programs write them.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayes_assess._tools.arrays import objects, text_as_int
+from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.coded import CodedColumn
 from bayes_assess._tools.csv_files import CsvFile, UnreadableCsv, header_below, open_csv
 from bayes_assess._tools.row_numbers import Numbering
@@ -62,7 +62,7 @@ def read_csv(path: Path, columns: Columns, classes: Any, numbering: Numbering) -
         raise PoolError(f"{path.name!r} cannot be read {error.problem}.") from None
     held.check_widths()
     if file.note:
-        warnings.warn(f"{path.name}: {file.note}", UserWarning, stacklevel=7)  # of who called `read_pool`
+        warn_caller(f"{path.name}: {file.note}")
     names = class_names(columns.scores) if classes is None and isinstance(columns.scores, list) else classes
     found = held.arrays(None if names is None else set(map(str, list(names))))
     return arguments(found, columns, classes)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayes_assess._tools.arrays import (
     first_missing,
     first_true,
+    frame_of,
     listing,
     missing_mask,
     show,
@@ -19,6 +19,7 @@ from bayes_assess._tools.arrays import (
     values_of,
     whole,
 )
+from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
@@ -165,7 +166,7 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         >>> LabelSpace(np.array(["cat"]), declared=False).labelled_only([7, 8, 9], ["cat", None, ""])
         (array([7]), array(['cat'], dtype='<U3'))
         """
-        given = labels if isinstance(labels, list | tuple) else None  # an array has NaN for None
+        given = labels
         ids, labels = np.atleast_1d(id_values(ids)), np.atleast_1d(values_of(labels))
         for what, given_values in (("ids", ids), ("labels", labels)):
             if given_values.ndim != 1:
@@ -176,14 +177,10 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
             )
         missing = missing_mask(labels)
         n = int(missing.sum())
-        if n and any(
-            isinstance(one, float) and one != one for one in (labels[missing].tolist() if given is None else given)
-        ):
-            warnings.warn(
+        if n and _has_nan(given, labels[missing]):
+            warn_caller(
                 f"Left out {n:,} of {len(labels):,} labels that are missing, some of them NaN; their items stay "
-                "without a label.",
-                UserWarning,
-                stacklevel=3,
+                "without a label."
             )
         return (ids[~missing], values_of(labels[~missing])) if missing.any() else (ids, labels)
 
@@ -218,6 +215,23 @@ def needed_of_every_item(missing: Bool[np.ndarray, " n"], n_items: int) -> None:
             f"The label of every item is needed, but {rows.size:,} of {n_items:,} are missing, in row"
             f"{'s' * (rows.size > 1)} {named}; leave such items out of the pool."
         )
+
+
+def _has_nan(given: ArrayLike, missing: np.ndarray) -> bool:
+    """Whether there is a NaN among labels as they were given; made arrays, nulls and masked numbers are NaN, too."""
+    values: Sequence[object] = missing.tolist()
+    if isinstance(given, list | tuple):
+        values = given
+    elif isinstance(given, np.ma.MaskedArray):
+        values = given.compressed().tolist()
+    elif isinstance(given, np.ndarray):
+        values = given.tolist()
+    else:
+        series: Any = frame_of(given)
+        if series is not None and series.dtype.is_numeric():
+            return series.dtype.is_float() and bool(series.is_nan().any())
+        values = values if series is None else series.to_list()
+    return any(isinstance(one, float) and one != one for one in values)
 
 
 def _one_each(labels: ArrayLike) -> np.ndarray:

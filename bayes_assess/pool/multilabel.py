@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, first_true, frozen
 from bayes_assess._tools.arrays import show as shown
+from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.shapes import ArrayLike, Bool
 from bayes_assess.errors import PoolError
@@ -225,11 +225,9 @@ def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
             raise PoolError(f"The score in {where} is {value:g}, not a number in [0, 1]; {remedy}.")
         alike = alike and bool((np.abs(part.sum(axis=1, dtype=np.float64) - 1) <= ROW_SUM_TOLERANCE).all())
     if alike:
-        warnings.warn(
+        warn_caller(
             "Every row of scores sums to 1, as the probabilities of single labels do; a multi-label pool takes the "
-            "probability of each class apart from the others. Leave out multilabel=True if items have one label.",
-            UserWarning,
-            stacklevel=3,
+            "probability of each class apart from the others. Leave out multilabel=True if items have one label."
         )
 
 

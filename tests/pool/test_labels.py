@@ -63,6 +63,34 @@ def test_no_label_at_all_is_an_acceptable_tell():
     assert a.labels_used == 0
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series([1, None], dtype="Float64"),
+        pd.Series([1, None], dtype=object),
+        pl.Series([1, None]),
+        np.ma.array([1, 0], mask=[False, True]),
+        np.array([1, None], dtype=object),
+    ],
+    ids=["Int64", "Float64", "object", "Polars", "masked", "array of objects"],
+)
+def test_nothing_is_said_of_nan_where_labels_are_missing_in_another_way(labels):
+    a = session([0, 1, 1])
+    a.tell([0, 1], labels)  # warnings are errors in tests
+    assert a.pending.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("act", ["tell", "correct"])
+def test_a_warning_on_labels_points_at_the_line_that_told_them(act):
+    a = session([0, 1, 1])
+    if act == "correct":
+        a.tell([0, 1], [0, 1])
+    with pytest.warns(UserWarning, match="Left out 1 of 2 labels") as said:
+        getattr(a, act)([0, 1], np.ma.array([0, np.nan]))
+    assert [one.filename for one in said] == [__file__]
+
+
 def test_labels_that_are_nan_are_left_out_and_that_is_said():
     a = session(["cat", "cat", "dog"])
     with pytest.warns(UserWarning, match="Left out 1 of 2 labels that are missing, some of them NaN; their items stay"):

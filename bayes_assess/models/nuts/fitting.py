@@ -6,7 +6,6 @@ lie. Chains that have not converged, or that diverged, are reported by one warni
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from numpyro.infer import MCMC, NUTS, Predictive, log_likelihood
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.compiled_cache import keep_compiled, leave_room
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.progress import progress as shown
@@ -153,7 +153,7 @@ def fit(
         run = _run(program, data, settings, coords or {}, dims or {})
     trouble = _trouble(run, settings)
     if trouble:
-        warnings.warn(trouble, ConvergenceWarning, stacklevel=2)
+        warn_caller(trouble, ConvergenceWarning)
     attrs = {
         "inference_library": "numpyro",
         "inference_library_version": numpyro.__version__,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bayes_assess._tools.arrays import listing
+from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.text import plural, without_halves
@@ -93,7 +93,7 @@ def read_log(
         text = (
             f"Left out {plural(left, 'output')} of {len(outputs):,} without the score {name!r}; the first is {first}."
         )
-        warnings.warn(text, UserWarning, stacklevel=3)  # of who called, past what shows progress
+        warn_caller(text)
     verdicts = [_verdict(output, name) for output in judged]
     numbers = [value for value in verdicts if isinstance(value, float)]
     broken = [value for value in numbers if not value.is_integer()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.pool import Pool
@@ -146,7 +146,7 @@ def read_labels(
     except OSError as error:
         raise LabelError(f"{path} cannot be read: {error.strerror or error}.") from None
     for note in sheet.notes:
-        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+        warn_caller(f"{path}: {note}")
     return (sheet.ids, sheet.labels, sheet.annotators) if annotators else (sheet.ids, sheet.labels)
 
 
