@@ -6,7 +6,7 @@ After `values_of` an array has one of the kinds ``b i u f U M``, or stays ``O`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, MappingView, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,10 @@ def to_numpy(values: object) -> np.ndarray:
         return plain
     if isinstance(values, np.ndarray):
         return values
+    if isinstance(values, Iterator | Mapping | MappingView) and not hasattr(values, "__array__"):
+        raise PoolError(
+            f"A {type(values).__name__} is no list or array of values; pass list(...) of it, or of its values()."
+        )
     wrapped = frame_of(values)
     if wrapped is not None:
         return _decoded(wrapped).to_numpy()

@@ -27,7 +27,12 @@ from bayes_assess.errors import PoolError
 
 def check_classes(classes: ArrayLike) -> np.ndarray:
     """Return class names as an int64 or text array; see `Pool`."""
-    names = values_of(list(classes) if isinstance(classes, range | set | dict) else classes)
+    if isinstance(classes, set | frozenset):
+        raise PoolError(
+            "A set of classes has no order, which scores and the positive class go by; pass a list, such as "
+            "sorted(classes)."
+        )
+    names = values_of(list(classes) if isinstance(classes, range | dict) else classes)
     if names.ndim != 1 or not names.size:
         raise PoolError(f"Classes must be a list of names, but have shape {names.shape}.")
     at = first_missing(names)

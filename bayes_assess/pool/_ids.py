@@ -171,6 +171,8 @@ class IdIndex:
 
 def id_values(ids: ArrayLike) -> np.ndarray:
     """Return `values_of` ids, but times of a time zone as texts that keep it, and UUIDs as theirs."""
+    if isinstance(ids, set | frozenset):
+        raise PoolError("A set of ids has no order, which items and labels go by; pass a list, such as sorted(ids).")
     for text_of in (zoned_text, uuid_text):
         text = text_of(ids)
         if text is not None:

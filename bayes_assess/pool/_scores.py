@@ -12,6 +12,9 @@ from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 
 ROW_SUM_TOLERANCE = 1e-3
+MOST_OFF = ROW_SUM_TOLERANCE + 1e-6  # as sums are computed: 0.125 + 0.375 + 0.499 is a little more than 0.001 off
+_ROUNDING = 1e-6  # by which computed probabilities miss 0 and 1
+_CLIP = "; if that is rounding, pass np.clip(scores, 0, 1)"
 
 
 def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
@@ -28,7 +31,7 @@ def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
         raise PoolError(f"Scores must be numbers in rows of equal length: {error}.") from None
     if first_nested(array) is not None:
         raise PoolError("Scores must be numbers in rows of equal length, but the rows differ in length.")
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" and array.ndim:
         raise _no_number(array)
     if array.ndim not in (1, 2):
         raise PoolError(
@@ -77,7 +80,7 @@ def told_apart(array: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray 
     if row is not None:
         value = "NaN; drop the row or score it" if np.isnan(array[row]) else "infinite; pass finite numbers"
         raise PoolError(f"The score in row {row_no(row)} is {value}.")
-    if array.min() >= 0 and array.max() <= 1:
+    if array.min() >= -_ROUNDING and array.max() <= 1 + _ROUNDING:
         return array, None
     return None, array.astype(np.float64)
 
@@ -116,6 +119,8 @@ def _likely_cause(scores: np.ndarray) -> str:
     known = scores[np.isfinite(scores)]
     if not known.size or (known.min() >= 0 and known.max() <= 1):
         return ""
+    if known.min() >= -_ROUNDING and known.max() <= 1 + _ROUNDING:
+        return _CLIP
     if known.min() >= 0 and 1 < known.max() <= 100 and np.mean(known > 1) > 0.5:
         return "; if these are per cent, divide them by 100, and if logits, pass 1 / (1 + exp(-score))"
     return (
@@ -181,7 +186,8 @@ def check_unit(values: np.ndarray, what: str, rule: str) -> None:
         raise PoolError(f"The {what} in row {row_no(row or 0)} is NaN; drop the row or score it.")
     if np.isinf(value):
         raise PoolError(f"The {what} in row {row_no(row or 0)} is infinite; pass probabilities, not logits.")
-    raise PoolError(f"The {what} in row {row_no(row or 0)} is {value:g}; {rule}.")
+    shown = f"{value:g}" if not 0 <= float(f"{value:g}") <= 1 else repr(value)  # 1.0000001 is not 1
+    raise PoolError(f"The {what} in row {row_no(row or 0)} is {shown}; {rule}.")
 
 
 def check_rows(scores: np.ndarray) -> np.ndarray:
@@ -192,7 +198,7 @@ def check_rows(scores: np.ndarray) -> np.ndarray:
         part = scores[start : start + CHUNK]
         with np.errstate(all="ignore"):
             error = np.abs(part @ ones - 1)  # NaN and infinities come through the sum
-            sound = error.max() <= ROW_SUM_TOLERANCE and part.min() >= 0
+            sound = error.max() <= MOST_OFF and part.min() >= 0
         if not sound:
             _blame(part, start)
         codes[start : start + CHUNK] = _argmax(part)
@@ -209,7 +215,7 @@ def _blame(part: np.ndarray, start: int) -> None:
     """Raise `PoolError` for the first unsound row of a chunk that begins at row ``start``."""
     with np.errstate(all="ignore"):
         total = part.sum(axis=1, dtype=np.float64)
-        sound = (part >= 0).all(axis=1) & (np.abs(total - 1) <= ROW_SUM_TOLERANCE)
+        sound = (part >= 0).all(axis=1) & (np.abs(total - 1) <= MOST_OFF)
     at = first_true(~sound)
     if at is None:
         return  # the fast sum erred by rounding; the exact one is within tolerance
@@ -217,8 +223,9 @@ def _blame(part: np.ndarray, start: int) -> None:
     for test, problem in (
         (np.isnan(values), "is NaN; drop the row or score it"),
         (np.isinf(values), "is infinite; pass probabilities, not logits"),
+        ((values >= -_ROUNDING) & (values < 0), "is {value:g}, a negative probability" + _CLIP),
         (values < 0, "is {value:g}, a negative probability; pass probabilities, not logits (softmax them first)"),
-        (values > 1 + ROW_SUM_TOLERANCE, "is {value:g}, more than 1; pass probabilities: divide each row by its sum"),
+        (values > 1 + MOST_OFF, "is {value:g}, more than 1; pass probabilities: divide each row by its sum"),
     ):
         column = first_true(test)
         if column is not None:

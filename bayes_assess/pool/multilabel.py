@@ -25,7 +25,7 @@ from bayes_assess.pool._label_rows import (
     frame_columns,
     read_rows,
 )
-from bayes_assess.pool._scores import ROW_SUM_TOLERANCE, read_scores
+from bayes_assess.pool._scores import MOST_OFF, read_scores
 from bayes_assess.pool.label_sets import MultiLabelSpace
 from bayes_assess.pool.pool import Pool
 
@@ -223,7 +223,7 @@ def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
             where, value = f"row {row_no(start + row)} of class {shown(classes[column])}", float(part[row, column])
             remedy = "drop the row or score it" if np.isnan(value) else "pass probabilities, not logits (sigmoid them)"
             raise PoolError(f"The score in {where} is {value:g}, not a number in [0, 1]; {remedy}.")
-        alike = alike and bool((np.abs(part.sum(axis=1, dtype=np.float64) - 1) <= ROW_SUM_TOLERANCE).all())
+        alike = alike and bool((np.abs(part.sum(axis=1, dtype=np.float64) - 1) <= MOST_OFF).all())
     if alike:
         warn_caller(
             "Every row of scores sums to 1, as the probabilities of single labels do; a multi-label pool takes the "

@@ -243,9 +243,19 @@ def test_the_representation_is_one_line():
         ({"scores": [[0.5, 0.5], [0.5, 0.4]]}, r"row 1 sum to 0.9, not 1 .*normalise: scores / scores.sum"),
         ({"scores": [0.5, np.nan]}, "score in row 1 is NaN"),
         ({"scores": [0.5, -np.inf]}, "score in row 1 is infinite"),
+        ({"scores": [0.5, 1 + 1e-7]}, r"row 1 is 1.0000001; P\(positive\) .* rounding, pass np.clip\(scores, 0, 1\)"),
+        ({"scores": [0.5, -1e-9], "predictions": [1, 0]}, "row 1 is -1e-09; .* rounding, pass np.clip"),
+        ({"scores": [[0.5, 0.5], [1.0, -1e-9]]}, "is -1e-09, a negative .* rounding, pass np.clip"),
         ({"scores": [0.5, 1.25]}, r"score in row 1 is 1.25; P\(positive\) must lie in \[0, 1\]"),
         ({"scores": np.ones((1, 1, 1))}, "3 dimensions"),
         ({"scores": 0.5}, "0 dimensions"),
+        ({"scores": {0.5, 0.7}}, "0 dimensions"),
+        ({"scores": (one for one in [0.5])}, r"A generator is no list or array of values; pass list\(...\) of it"),
+        ({"scores": {"cat": [0.5], "dog": [0.5]}}, "A dict is no list or array of values"),
+        ({"predictions": map(str, [0, 1])}, "A map is no list or array of values"),
+        ({"predictions": [0, 1], "ids": {7: "a", 8: "b"}.keys()}, "A dict_keys is no list or array of values"),
+        ({"predictions": [0, 1], "ids": {7, 8}}, r"A set of ids has no order.*such as sorted\(ids\)"),
+        ({"predictions": ["a", "b"], "classes": {"a", "b"}}, "A set of classes has no order.*such as sorted"),
         ({"scores": [[1.0], [1.0]]}, "one column is no distribution.*one-dimensional"),
         ({"scores": [[0.5, 0.5], [1.0]]}, "rows of equal length"),
         ({"scores": [["a", "b"]]}, "must be numbers, but row 0 has 'a'; convert them"),
@@ -327,6 +337,8 @@ def test_a_bad_row_is_found_wherever_it_lies(row):
 
 def test_rounded_rows_are_accepted_within_the_tolerance():
     ba.Pool(scores=[[0.3333, 0.3333, 0.3333]])
+    ba.Pool(scores=[[0.125, 0.375, 0.499]])  # three decimals, and 0.001 off but for rounding
+    ba.Pool(scores=np.array([[0.125, 0.375, 0.499]], np.float32))
     with pytest.raises(PoolError, match=r"sum to 0\.998"):
         ba.Pool(scores=[[0.333, 0.333, 0.332]])
 

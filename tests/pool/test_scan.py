@@ -383,6 +383,8 @@ def test_probabilities_that_do_not_sum_to_one_are_named():
     frame = pl.DataFrame({"id": [4, 5], "a": [0.5, 0.6], "b": [0.5, 0.3]})
     with pytest.raises(ba.PoolError, match=re.escape("The scores of item 5 sum to 0.9, not 1")):
         ba.scan_pool(frame.lazy(), scores=["a", "b"])
+    rounded = pl.DataFrame({"id": [4, 5], "a": [0.5, 0.6], "b": [0.499, 0.399]})  # as `Pool` takes them
+    assert ba.scan_pool(rounded.lazy(), scores=["a", "b"]).n_items == 2
 
 
 def test_repeated_ids_across_files_are_found_when_they_are_fetched_if_nobody_looked_before(tmp_path):

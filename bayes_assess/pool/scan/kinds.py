@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import Int
+from bayes_assess.pool._scores import MOST_OFF
 from bayes_assess.pool.scan.engine import quoted
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ BAD = "__bad"
 UNITS = 2.0**30
 _PARTS, _SPAN = 128, 512  # of each ratio; numbers per multiple of 1 / n, more than parts of both
 _SCALES = 2.0**-11, 2.0**-22
-TOLERANCE = 1e-3  # of sums of probabilities
 _SINGLE, _DOUBLE = 2.0**-25, 2.0**-30  # what a score may be below an edge of a bin and be in it
 
 
@@ -99,7 +99,7 @@ def with_kinds(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
         return nw.from_native(_in_sql(nw.to_native(frame), layout))
     several = layout.scores if isinstance(layout.scores, tuple) else ()
     sure = [nw.col(name).cast(nw.Float64) for name in layout.numbers]
-    most = 1 + (TOLERANCE if several else 0)
+    most = 1 + (MOST_OFF if several else 0)
     bad = [one.is_null() | is_nan(one) | ~((one >= 0) & (one <= most)) for one in sure]
     wrong = nw.any_horizontal(*(one.fill_null(True) for one in bad), ignore_nulls=False)
     frame = frame.with_columns(wrong.alias(BAD))
@@ -164,7 +164,7 @@ def _of_several(frame: nw.LazyFrame, layout: Layout, names: list[str]) -> nw.Laz
     import narwhals as nw
 
     columns = [nw.col(name) for name in names]
-    off = (nw.sum_horizontal(*columns) - 1).abs() > TOLERANCE
+    off = (nw.sum_horizontal(*columns) - 1).abs() > MOST_OFF
     frame = frame.with_columns((nw.col(BAD) | off).alias(BAD))
     if layout.predictions is None:
         frame = frame.with_columns(nw.max_horizontal(*columns).alias(SCORE))
