@@ -26,7 +26,10 @@ _ROWS_OF_TITLES = 10  # among which a header is looked for, to say where it is
 _QUOTES = " \"'"
 
 
-_BINARY = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # how files of Excel, LibreOffice and of ZIP begin
+_BINARY = {  # by how they begin: files of Excel, LibreOffice, ZIP and gzip; of Parquet, Arrow and SQLite
+    (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b"): "a workbook or another archive",
+    (b"PAR1", b"ARROW1", b"SQLite format 3\0"): "a binary file of tables",
+}
 
 
 class UnreadableCsv(Exception):
@@ -137,8 +140,9 @@ def encoding_of(path: Path, others: Sequence[str] = (WINDOWS,)) -> str:
         raise UnreadableCsv("as it is a pipe, which gives its text only once")
     with path.open("rb") as stream:
         start = stream.read(200)
-    if start.startswith(_BINARY):
-        raise UnreadableCsv("as text: it is a workbook or another archive")
+    for begun, kind in _BINARY.items():
+        if start.startswith(begun):
+            raise UnreadableCsv(f"as text: it is {kind}")
     likely, problem = _likely(start), ""
     for encoding in (likely, *others):
         try:

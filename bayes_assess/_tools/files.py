@@ -28,6 +28,27 @@ def is_journal(head: bytes) -> bool:
     return head[:16] == _SQLITE and int.from_bytes(head[68:72], "big") == JOURNAL_ID
 
 
+def path_of(path: object, what: str) -> Path:
+    """Return the path of a file that is to be written; `what` it holds is for messages.
+
+    Raises
+    ------
+    OutputError
+        If it is no path.
+
+    Examples
+    --------
+    >>> path_of("run/labels.csv", "table").name
+    'labels.csv'
+    >>> path_of(None, "table")
+    Traceback (most recent call last):
+    bayes_assess.errors.OutputError: Name the file to write the table to by its path; found NoneType.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise OutputError(f"Name the file to write the {what} to by its path; found {type(path).__name__}.")
+    return Path(path)
+
+
 @contextlib.contextmanager
 def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
     """Give a place to write a file to, which takes the place of `path` once it is complete.
@@ -42,7 +63,7 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        If the file cannot be written, or is the journal of a session.
+        If the file cannot be written, is none, or is the journal of a session.
 
     Examples
     --------
@@ -53,7 +74,7 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
     ...     print([path.name for path in Path(folder).iterdir()])
     ['a.txt']
     """
-    target = Path(path)
+    target = path_of(path, what)
     real = target.resolve()
     temporary = real.with_name(f".{real.name}.{secrets.token_hex(4)}.tmp")
     _begun.add(temporary)

@@ -31,7 +31,7 @@ from bayes_assess.sessions.exchange.matching import IdMatcher
 from bayes_assess.sessions.exchange.sheets import Sheet, read_sheet, read_texts
 from bayes_assess.sessions.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.sessions.exchange.tasks import TOOLS, check_tool, setup_path
-from bayes_assess.sessions.exchange.workbook import SUFFIX, need_openpyxl
+from bayes_assess.sessions.exchange.workbook import OTHER_FORMATS, SUFFIX, need_openpyxl
 from bayes_assess.sessions.journal import Journal
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
     from bayes_assess.sessions.queries import LabelSheet
     from bayes_assess.sessions.session import AnySession
-
-
-_OTHER_WORKBOOKS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
 
 
 def reader_options(
@@ -367,7 +364,7 @@ def check_output(path: Path | None, force: bool, tool: str | None, inputs: Seque
         refuse_to_overwrite(setup_path(path, tool), force, inputs)
     elif path is not None and is_export(path):
         raise OutputError(f"Say by --tool which labelling tool is to read {path.name}: {' or '.join(TOOLS)}.")
-    elif path is not None and path.suffix.lower() in _OTHER_WORKBOOKS:
+    elif path is not None and path.suffix.lower() in OTHER_FORMATS:
         raise OutputError(f"Sheets are written as .csv, .tsv or {SUFFIX}, not as {path.suffix}; choose another name.")
     refuse_to_overwrite(path, force, inputs)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bayes_assess import __version__
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.files import written_whole
+from bayes_assess._tools.files import path_of, written_whole
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
@@ -156,7 +156,7 @@ def write_report(
     date: str | None = None,
 ) -> Path:
     """Write an answer as one page; see `Answer.report`."""
-    target = Path(path)
+    target = path_of(path, "report")
     kind = FORMATS.get(target.suffix.lower()) if format is None else format
     if kind not in FORMATS.values():
         found = f"the suffix of {str(target)!r}" if format is None else show(format)

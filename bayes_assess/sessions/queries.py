@@ -6,24 +6,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.arrays import missing_mask, objects
 from bayes_assess._tools.dates import iso_text
+from bayes_assess._tools.files import path_of
 from bayes_assess._tools.shapes import Float, Frame, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
+from bayes_assess.errors import OutputError
 from bayes_assess.pool.labels import LabelSpace
 from bayes_assess.sessions.exchange.cells import inert, inert_column
+from bayes_assess.sessions.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.sessions.exchange.tasks import Answers, Tasks
 from bayes_assess.sessions.exchange.tools import write_tasks
-from bayes_assess.sessions.exchange.workbook import write_workbook
+from bayes_assess.sessions.exchange.workbook import OTHER_FORMATS, SUFFIX, write_workbook
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+
+_NO_CSV = (SUFFIX, EXPORTS, *OTHER_FORMATS)  # suffixes by which `read_labels` takes a file for something else
 
 
 class LabelSheet(ABC):
@@ -71,7 +75,18 @@ class LabelSheet(ABC):
         path : path-like
         show_prediction : bool
             Whether to show prediction and score, or the rank, which sway annotators.
+
+        Raises
+        ------
+        OutputError
+            If the name is that of a workbook or of JSON, or the file cannot be written.
         """
+        named = path_of(path, "sheet")
+        if named.suffix.lower() in _NO_CSV:
+            raise OutputError(
+                f"A sheet is written as CSV here; name the file {named.stem}.csv, not {named.name}, or write "
+                "a workbook by to_xlsx, or tasks for a labelling tool by to_json."
+            )
         sheet = self.sheet(show_prediction=show_prediction)
         Table({inert(name).replace("\0", "\ufffd"): inert_column(sheet[name]) for name in sheet.columns}).to_csv(path)
 
@@ -87,11 +102,12 @@ class LabelSheet(ABC):
         Raises
         ------
         OutputError
-            If openpyxl is not installed (``pip install "bayes-assess[xlsx]"``), or the file cannot be written.
+            If openpyxl is not installed (``pip install "bayes-assess[xlsx]"``), the name does not end in ``.xlsx``, or
+            the file cannot be written.
         """
         sheet = self.sheet(show_prediction=show_prediction)
         columns = {name: sheet[name].tolist() for name in sheet.columns} | {"label": [None] * len(self)}
-        write_workbook(Path(path), columns, self.choices)
+        write_workbook(path_of(path, "workbook"), columns, self.choices)
 
     def to_json(self, path: str | PathLike[str], *, tool: str, show_prediction: bool = False) -> None:
         """Write tasks for a labelling tool, and beside them what the tool needs to know of the labels.
@@ -124,7 +140,7 @@ class LabelSheet(ABC):
         """
         answers = Answers.of(self.label_space, self.choices)
         swaying = self._swaying() if show_prediction else {}
-        write_tasks(Path(path), Tasks.of(self.ids, self._shown(), swaying, answers), tool)
+        write_tasks(path_of(path, "tasks"), Tasks.of(self.ids, self._shown(), swaying, answers), tool)
 
     @abstractmethod
     def _swaying(self) -> dict[str, np.ndarray]:

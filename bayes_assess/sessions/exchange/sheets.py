@@ -137,6 +137,14 @@ def read_labels(
     """
     if not isinstance(path, (str, PathLike)):
         raise LabelError(f"A sheet is named by the path of its file, such as 'to_label.csv'; found {show(path)}.")
+    if pool is not None and not isinstance(pool, Pool):
+        raise LabelError(
+            f"read_labels takes the Pool of the labels, or none, as for ranked lists; found {type(pool).__name__}. The "
+            "pool of a session is its .pool."
+        )
+    for column in (id, label):
+        if not isinstance(column, str):
+            raise LabelError(f"A column of a sheet is named by a text, such as 'label'; found {show(column)}.")
     path = Path(path)
     try:
         if pool is None:

@@ -18,6 +18,7 @@ from bayes_assess.errors import LabelError, OutputError
 from bayes_assess.sessions.exchange.cells import coded, decoded
 
 SUFFIX = ".xlsx"
+OTHER_FORMATS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")  # of workbooks, which are neither written nor read
 _CLASSES = "classes"  # the hidden sheet that the drop-down list is taken from
 _WIDEST = 80  # characters of a column
 _LONGEST = 32_767  # letters of a cell
@@ -52,8 +53,12 @@ def write_workbook(path: Path, columns: Mapping[str, Sequence[object]], choices:
     Raises
     ------
     OutputError
-        If openpyxl is missing, or the file cannot be written.
+        If openpyxl is missing, the name is none of an XLSX file, or the file cannot be written.
     """
+    if path.suffix.lower() != SUFFIX:
+        raise OutputError(
+            f"A workbook is written as XLSX; name the file {path.stem}{SUFFIX}, not {path.name}, or write it by to_csv."
+        )
     openpyxl = need_openpyxl()
     from openpyxl.styles import Alignment, Font
     from openpyxl.utils import get_column_letter

@@ -400,7 +400,52 @@ def test_sheets_of_a_workbook_that_are_not_read_are_named(folder):
     assert ids.tolist() == ["b"]
 
 
-@pytest.mark.parametrize("start", [b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")])
+@pytest.mark.parametrize(
+    ("write", "name", "said"),
+    [
+        ("to_xlsx", "sheet.csv", "A workbook is written as XLSX; name the file sheet.xlsx, not sheet.csv, or"),
+        ("to_xlsx", "sheet", "name the file sheet.xlsx, not sheet, or"),
+        ("to_csv", "sheet.xlsx", "A sheet is written as CSV here; name the file sheet.csv, not sheet.xlsx"),
+        ("to_csv", "sheet.json", "name the file sheet.csv, not sheet.json"),
+        ("to_csv", "sheet.ODS", "name the file sheet.csv, not sheet.ODS"),
+    ],
+)
+def test_a_sheet_has_the_name_by_which_it_can_be_read_back(tmp_path, write, name, said):
+    with pytest.raises(ba.OutputError, match=said):
+        getattr(queries_of(SHOWN), write)(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", [None, io.StringIO(), 3], ids=["None", "a stream", "a number"])
+def test_what_is_written_is_named_by_a_path(path):
+    queries = queries_of(SHOWN)
+    for write, what in ((queries.to_csv, "sheet"), (queries.to_xlsx, "workbook"), (queries.table().to_csv, "table")):
+        with pytest.raises(ba.OutputError, match=f"Name the file to write the {what} to by its path; found"):
+            write(path)
+    with pytest.raises(ba.OutputError, match="write the tasks to by its path"):
+        queries.to_json(path, tool="argilla")
+
+
+def test_what_is_no_pool_or_no_column_is_refused_in_a_sentence(folder):
+    path = sheet_of(folder, ("a1", "good"))
+    session = ba.assess(POOL, ba.GroupAccuracy())
+    for other in (session, "id", ba.RankedList(3)):
+        with pytest.raises(
+            ba.LabelError, match=f"or none, as for ranked lists; found {type(other).__name__}. The pool"
+        ):
+            ba.read_labels(path, other)
+    with pytest.raises(ba.LabelError, match="A column of a sheet is named by a text, such as 'label'; found 1"):
+        ba.read_labels(path, POOL, label=1)
+
+
+@pytest.mark.parametrize("start", [b"PAR1", b"ARROW1", b"SQLite format 3\0"])
+def test_a_table_of_another_format_is_no_text(folder, start):
+    (folder / "sheet.parquet").write_bytes(start + bytes(100))
+    with pytest.raises(ba.LabelError, match="cannot be read as text: it is a binary file of tables; save it as 'CSV"):
+        ba.read_labels(folder / "sheet.parquet")
+
+
+@pytest.mark.parametrize("start", [b"\x1f\x8b", b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")])
 def test_a_workbook_under_another_name_is_no_text(folder, start):
     (folder / "sheet.csv").write_bytes(start + bytes(100))
     with pytest.raises(ba.LabelError, match="cannot be read as text: it is a workbook or another archive"):
