@@ -248,7 +248,7 @@ def checked_rope(rope: float, below: float = 1.0) -> float:
     if engine.is_traced(rope):
         return rope
     try:
-        value = float(rope)
+        value = np.nan if isinstance(rope, str) else float(rope)
     except (TypeError, ValueError):
         value = np.nan
     if not 0 <= value < below:

@@ -243,7 +243,7 @@ def with_arrays(belief: Belief) -> Belief:
         return belief
     given = {field.name: getattr(belief, field.name) for field in fields(belief) if field.init}
     try:
-        arrays = {name: np.asarray(value, np.float64) for name, value in given.items() if isinstance(value, list)}
+        arrays = {name: np.asarray(value, np.float64) for name, value in given.items() if isinstance(value, list | str)}
     except (TypeError, ValueError):
         raise PriorError(f"The parameters of a {type(belief).__name__} are numbers; found {show(belief)}.") from None
     return replace(belief, **arrays) if arrays else belief

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +115,11 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
 def columns_named(given: str | Iterable[str] | None) -> list[str]:
     """Return the names of columns, given as one, as several, or not at all; what is no name is looked for as one.
 
+    Raises
+    ------
+    PoolError
+        If one is no text.
+
     Examples
     --------
     >>> columns_named("site"), columns_named(("site", "day")), columns_named(None)
@@ -122,7 +127,39 @@ def columns_named(given: str | Iterable[str] | None) -> list[str]:
     """
     if given is None:
         return []
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    names = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        raise PoolError(
+            f"Columns are named by texts; found {listing(odd)}. Where those of a frame are not, rename them first: "
+            "frame.columns = frame.columns.astype(str)."
+        )
+    return names
+
+
+def columns_chosen(
+    *,
+    id: str | None,
+    scores: str | Iterable[str] | None,
+    show: str | Iterable[str] | None,
+    prediction: str | None = None,
+    confidence: str | None = None,
+    groups: str | Iterable[str] | None = (),
+    systems: Mapping[str, str] | None = None,
+    multilabel: bool = False,
+) -> Columns:
+    """Return the columns that somebody names, see `read_pool`; raise PoolError if a name is no text."""
+    columns_named([name for name in (id, prediction, confidence, *(systems or {}).values()) if name is not None])
+    return Columns(
+        id=id,
+        scores=scores if scores is None or isinstance(scores, str) else columns_named(scores),
+        prediction=prediction,
+        confidence=confidence,
+        groups=columns_named(groups),
+        systems=dict(systems or {}),
+        multilabel=multilabel,
+        show=columns_named(show),
+    )
 
 
 def columns_shown(names: Iterable[str]) -> str:

@@ -25,6 +25,7 @@ from bayes_assess.pool._table import (
     Columns,
     arguments,
     check_columns,
+    columns_chosen,
     columns_named,
     columns_shown,
     resolve_columns,
@@ -135,13 +136,13 @@ def read_pool(
                     "A wide table has one verdict per answer: leave out scores, predictions and other systems."
                 )
             return Pool(**_read_wide(source, wide, id, groups, shown, classes, numbering), bounds=bounds)
-        columns = Columns(
+        columns = columns_chosen(
             id=id,
-            scores=scores if scores is None or isinstance(scores, str) else columns_named(scores),
+            scores=scores,
             prediction=prediction,
             confidence=confidence,
             groups=groups,
-            systems=dict(systems),
+            systems=systems,
             multilabel=multilabel,
             show=shown,
         )
@@ -160,13 +161,12 @@ def _read_wide(
     numbering: Numbering,
 ) -> dict[str, Any]:
     """Read a wide table; groups that its long form has by itself may be named, too."""
-    columns = Columns(
+    columns = columns_chosen(
         id=id,
         scores=None,
         prediction=next(iter(answers.values())),
-        confidence=None,
         groups=[name for name in groups if name not in (SYSTEM, id, "row", "id")],
-        systems=dict(answers),
+        systems=answers,
         show=show,
     )
     found = spelled_out_columns(_read(source, columns, classes, numbering))
@@ -220,7 +220,7 @@ def read_ranked(
     >>> ba.read_ranked(frame, scores="score").ids_at([1, 2, 3]).tolist()
     ['b', 'c', 'a']
     """
-    columns = _of_scores(scores, id, show)
+    columns = columns_chosen(id=id, scores=scores, show=show)
     with numbered_as_in_file() as numbering:
         return _ranked(_read(source, columns, None, numbering), classes, seed)
 
@@ -261,21 +261,12 @@ def read_scored(
     >>> read_scored(pd.DataFrame({"id": ["a", "b"], "score": [0.25, 1.0]}), scores="score")
     Pool(2 items, 2 classes, scores)
     """
-    columns = _of_scores(scores, id, show)._replace(groups=columns_named(groups))
+    columns = columns_chosen(id=id, scores=scores, show=show, groups=groups)
     with numbered_as_in_file() as numbering:
         found = _read(source, columns, classes, numbering)
         ranked = _ranked(found, classes, seed)  # which refuses what is no score on any scale
         values = np.asarray(ranked.scores)
         return Pool(**found) if values[-1] >= 0 and values[0] <= 1 else ranked
-
-
-def _of_scores(scores: str, id: str | None, show: str | Iterable[str] | None) -> Columns:
-    """Return the columns of items that have a score."""
-    if not (scores is None or isinstance(scores, str)):
-        scores = columns_named(scores)
-    return Columns(
-        id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={}, show=columns_named(show)
-    )
 
 
 def _ranked(found: Mapping[str, Any], classes: ArrayLike | None, seed: int) -> RankedList:

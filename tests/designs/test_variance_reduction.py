@@ -487,7 +487,7 @@ def test_measures_of_several_systems_are_compared_by_their_joint_posterior():
         result.difference("f1", 1)
     with pytest.raises(QuestionError, match=r"no output 0\.5"):
         result.difference(0.5, 1)
-    for rope in (-1, np.nan, "wide"):
+    for rope in (-1, np.nan, "wide", "0.05"):
         with pytest.raises(QuestionError, match="The rope is the largest difference that counts as none"):
             result.difference(0, 1, rope=rope)
 

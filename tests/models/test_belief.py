@@ -262,6 +262,7 @@ def test_quantiles_and_draws_of_many_campaigns():
         ),
         (ba.BetaBernoulli(np.array([1.0, 0.0, 1.0]), np.ones(3)), "BetaBernoulli must be positive and finite"),
         (ba.BetaBernoulli(["many", 1, 1], [1.0, 1, 1]), "The parameters of a BetaBernoulli are numbers; found"),
+        (ba.BetaBernoulli("many", "few"), "The parameters of a BetaBernoulli are numbers; found"),
         (object(), "'uninformative', a BetaBernoulli or another Belief"),
     ],
 )

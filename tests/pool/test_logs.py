@@ -204,6 +204,9 @@ def test_files_that_are_no_json_no_zip_or_not_there(tmp_path):
     }.items():
         with pytest.raises(ba.PoolError, match=message):
             ba.read_log(tmp_path / name)
+    for source in (3, [None], {1: 2}):
+        with pytest.raises(ba.PoolError, match="Logs are named by the paths of their files or folders; found"):
+            ba.read_log(source)
     with pytest.raises(ba.PoolError, match="There is no score 'f1'; there are 'match'"):
         ba.read_log(written(tmp_path / "log.json", inspect_log()), score="f1")
 

@@ -355,6 +355,30 @@ def test_parquet_categories_are_text(tmp_path):
     assert ba.read_pool(pl.from_pandas(frame)).predictions.tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame([[0.25, 0.75]]), "pool.csv"], ids=["frame", "file"])
+@pytest.mark.parametrize(
+    ("read", "columns"),
+    [
+        (ba.read_pool, {"scores": 0}),
+        (ba.read_pool, {"scores": [0, 1]}),
+        (ba.read_pool, {"prediction": 0}),
+        (ba.read_pool, {"scores": "0", "groups": 0}),
+        (ba.read_pool, {"scores": "0", "systems": {"new": 0}}),
+        (ba.read_pool, {"wide": [0, "1"]}),
+        (ba.read_ranked, {"scores": 0}),
+        (ba.read_ranked, {"scores": "1", "id": 0, "show": None}),
+    ],
+)
+def test_columns_that_are_named_by_numbers_are_refused_in_a_sentence(read, columns, frame):
+    with pytest.raises(PoolError, match=r"Columns are named by texts; found 0.*Where those of a frame are not, rename"):
+        read(frame, **columns)
+
+
+def test_columns_of_a_table_are_named_by_texts():
+    with pytest.raises(PoolError, match="Columns are named by texts; found 7"):
+        ba.scan_pool(pl.DataFrame({"id": [1], "score": [0.5]}).lazy(), scores="score", groups=7)
+
+
 # CSV as people and spreadsheets write it
 
 

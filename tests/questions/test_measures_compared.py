@@ -124,6 +124,7 @@ def test_studies_score_means():
         (lambda: ba.Compare(by="system", measure="rate", values=[1, 2]), "instead of rate"),
         (lambda: ba.Compare(by="system", measure="mean", positive=1), "leave out the positive class"),
         (lambda: ba.Compare(by="system", measure="mean", rope=-1), "a number from 0 on; found -1"),
+        (lambda: ba.Compare(by="system", rope="0.05"), "up to but not including 1; found '0.05'"),
         (lambda: ba.Compare(by="system", measure="mean", values=[1, np.nan]), "finite number"),
         (lambda: ba.Compare(by="system", measure="rate", rope=1), "up to but not including 1"),
         (lambda: ba.assess(POOL, ba.Compare(by="system", measure="mean", rope=4)), "lie 4 apart at most; found 4"),

@@ -271,6 +271,7 @@ def test_progress_counts_the_campaigns_that_were_asked_for(repeats, capsys):
     [
         ({"budgets": [10, 5]}, ba.BudgetError, "increasing"),
         ({"budgets": [0, 5]}, ba.BudgetError, "increasing whole numbers"),
+        ({"budgets": [2.5, 5]}, ba.BudgetError, "increasing whole numbers"),
         ({"budgets": [77]}, ba.BudgetError, "76 items for this question, fewer than the budget of 77"),
         ({"repeats": 0}, ba.BudgetError, "number of repeats is a positive whole number; found 0"),
         ({"batch": 0}, ba.BudgetError, "A batch is a positive whole number of items; found 0"),
@@ -284,6 +285,11 @@ def test_progress_counts_the_campaigns_that_were_asked_for(repeats, capsys):
 def test_arguments_that_make_no_sense_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         ba.simulate(POOL, LABELS, ba.GroupAccuracy(), **options)
+
+
+def test_budgets_may_be_whole_floats():
+    found = ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs=["random"], budgets=np.linspace(10, 30, 3), repeats=2)
+    assert found.budgets.tolist() == [10, 20, 30]
 
 
 def test_labels_of_another_length_are_refused():

@@ -132,7 +132,12 @@ def _clean(value: T) -> T | str:
 
 
 def _files(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
-    given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    given: list[Any] = [source]
+    if isinstance(source, Iterable) and not isinstance(source, str | os.PathLike):
+        given = list(source)
+    odd = [one for one in given if not isinstance(one, str | os.PathLike)]
+    if odd:
+        raise PoolError(f"Logs are named by the paths of their files or folders; found {listing(odd)}.")
     found: list[Path] = []
     for one in map(Path, given):
         if one.is_dir():

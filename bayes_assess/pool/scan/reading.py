@@ -13,7 +13,7 @@ from bayes_assess._tools.suggestions import with_known_arguments
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
-from bayes_assess.pool._table import Columns, class_names, columns_named, resolve_columns
+from bayes_assess.pool._table import Columns, class_names, columns_chosen, columns_named, resolve_columns
 from bayes_assess.pool.scan.engine import Engine, open_engine
 from bayes_assess.pool.scan.kind_counts import count_kinds, missing_id
 from bayes_assess.pool.scan.kinds import KEY, Layout
@@ -101,14 +101,14 @@ def scan_pool(
     engine = open_engine(source, connection)
     systems = systems if isinstance(systems, Mapping) else {name: name for name in columns_named(systems)}
     present = engine.schema
-    chosen = Columns(
+    chosen = columns_chosen(
         id=id,
-        scores=scores if scores is None or isinstance(scores, str) else list(scores),
+        scores=scores,
         prediction=predictions,
         confidence=confidence,
-        groups=columns_named(groups),
-        systems=dict(systems),
-        show=columns_named(show),
+        groups=groups,
+        systems=systems,
+        show=show,
     )
     layout = _layout(resolve_columns(list(present), chosen), classes, n_bins)
     if layout.id is not None:
