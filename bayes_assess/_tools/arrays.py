@@ -91,6 +91,25 @@ def dataframe_of(values: object) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def index_of(values: object) -> np.ndarray | None:
+    """Return the index of a series or frame of pandas, None of what has none, or has 0, 1, 2 and so on, as by default.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> index_of(pd.Series([1, 0], index=["dog", "cat"])).tolist(), index_of(pd.Series([1, 0])), index_of([1, 0])
+    (['dog', 'cat'], None, None)
+    """
+    frame = frame_of(values)
+    if frame is None:
+        return None
+    import narwhals as nw
+
+    index = nw.maybe_get_index(frame)
+    array = None if index is None else np.asarray(index)
+    return None if array is None or np.array_equal(array, np.arange(len(array))) else array
+
+
 def to_numpy(values: object) -> np.ndarray:
     """Return any array, series, frame or nested list as NumPy, without a copy where possible."""
     if isinstance(values, np.ma.MaskedArray):
@@ -106,6 +125,8 @@ def to_numpy(values: object) -> np.ndarray:
             f"A {type(values).__name__} is no list or array of values; pass list(...) of it, or of its values()."
         )
     wrapped = frame_of(values)
+    if wrapped is not None and not hasattr(wrapped, "to_numpy"):
+        raise PoolError(f"A {type(values).__name__} has no values yet; pass what it collects, such as frame.collect().")
     if wrapped is not None:
         return _decoded(wrapped).to_numpy()
     try:

@@ -17,7 +17,7 @@ from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import RESERVED, GroupColumns
 from bayes_assess.pool._ids import IdIndex, find_ids, known_ids
 from bayes_assess.pool._scores import predicted_scores
-from bayes_assess.pool.labels import LabelSpace
+from bayes_assess.pool.labels import LabelSpace, check_order
 from bayes_assess.pool.source import ArraySource
 
 if TYPE_CHECKING:
@@ -247,6 +247,24 @@ class Items:
         array([1, 1, 0], dtype=int32)
         """
         return self.label_space.codes(labels, ids)
+
+    def complete_codes(self, labels: ArrayLike) -> np.ndarray:
+        """Return the codes of the labels of all items, in the order of the rows.
+
+        Raises
+        ------
+        LabelError
+            If there is not one label per item, or their index is the ids in another order, see `check_order`.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog"]).complete_codes(["dog", "cat"]).tolist()
+        [1, 0]
+        """
+        if self._given_ids is not None:
+            check_order(self._given_ids, labels)
+        return self.label_space.complete_codes(labels, self.n_items)
 
     def positions(self, ids: ArrayLike) -> np.ndarray:
         """Return the row numbers of items by their ids.

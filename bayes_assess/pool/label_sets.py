@@ -14,7 +14,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool._ids import id_values
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR, LabelRows, UnreadableRow, read_rows
-from bayes_assess.pool.labels import LabelSpace, needed_of_every_item, where
+from bayes_assess.pool.labels import LabelSpace, check_order, needed_of_every_item, where
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +176,7 @@ class MultiLabelSpace(LabelSpace):
         >>> ids.tolist(), labels.tolist()
         ([7, 9], [[False, True], [False, False]])
         """
+        check_order(ids, labels)
         ids = np.atleast_1d(id_values(ids))
         rows = self._read(labels, ids)
         return ids[rows.known], rows.indicators[rows.known]

@@ -12,6 +12,7 @@ from bayes_assess._tools.arrays import (
     first_missing,
     first_true,
     frame_of,
+    index_of,
     listing,
     missing_mask,
     show,
@@ -20,6 +21,7 @@ from bayes_assess._tools.arrays import (
     whole,
 )
 from bayes_assess._tools.callers import warn_caller
+from bayes_assess._tools.dates import iso_text
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
@@ -159,13 +161,14 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         Raises
         ------
         LabelError
-            If there is not one label per id.
+            If there is not one label per id, or labels are in another order, see `check_order`.
 
         Examples
         --------
         >>> LabelSpace(np.array(["cat"]), declared=False).labelled_only([7, 8, 9], ["cat", None, ""])
         (array([7]), array(['cat'], dtype='<U3'))
         """
+        check_order(ids, labels)
         given = labels
         ids, labels = np.atleast_1d(id_values(ids)), np.atleast_1d(values_of(labels))
         for what, given_values in (("ids", ids), ("labels", labels)):
@@ -201,6 +204,39 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
             values = values if numbers is None else numbers
         alike = "U" if self.classes.dtype.kind == "U" else "iu"
         return np.union1d(self.classes, values) if values.size and values.dtype.kind in alike else self.classes
+
+
+def check_order(ids: ArrayLike, labels: ArrayLike) -> None:
+    """Raise `LabelError` if the index of labels is the ids in another order: they go by position.
+
+    Whoever picks rows of a data frame by a condition gets their labels in the order of the frame, not of the ids.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_order([7, 4], pd.Series(["cat", "dog"], index=[7, 4]))
+    >>> check_order([7, 4], pd.Series(["dog", "cat"], index=[4, 7]))
+    Traceback (most recent call last):
+    bayes_assess.errors.LabelError: The index of the labels is the ids in another order, and labels go by position; ...
+    """
+    index = index_of(labels)
+    if index is None:
+        return
+    own, wanted = (np.atleast_1d(iso_text(id_values(values))) for values in (index, ids))
+    if own.shape != wanted.shape or own.ndim != 1 or "O" in (own.dtype.kind, wanted.dtype.kind):
+        return
+    if own.dtype.kind != wanted.dtype.kind:
+        own, wanted = own.astype(str), wanted.astype(str)
+    sorted_own = np.sort(own)
+    if np.array_equal(own, wanted) or not np.array_equal(sorted_own, np.sort(wanted)):
+        return
+    rows = sorted_own.dtype.kind in "iu" and np.array_equal(sorted_own, np.arange(len(own)))  # of any shuffled frame
+    shared = index_of(ids)  # of a frame that has both
+    if not rows and not (shared is not None and np.array_equal(shared, index)):
+        raise LabelError(
+            "The index of the labels is the ids in another order, and labels go by position; nothing was taken: pass "
+            "labels.loc[ids], or labels.index as the ids."
+        )
 
 
 def needed_of_every_item(missing: Bool[np.ndarray, " n"], n_items: int) -> None:

@@ -342,7 +342,7 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         if asked is not self:
             return asked.truth(pool, labels)
         pool.check_in_memory("An exact answer is computed from the labels of all items")
-        codes = pool.label_space.complete_codes(labels, pool.n_items)
+        codes = pool.complete_codes(labels)
         cells = self.cells(pool, seed=0)
         # Not checked: what no labels can answer, such as how equal systems differ, may have an exact answer.
         setting = self.setting(pool, prior="uninformative", cells=cells)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bayes_assess._tools.arrays import LARGEST, listing, show
+from bayes_assess._tools.arrays import LARGEST, index_of, listing, show
 from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
@@ -31,6 +31,9 @@ def checked_values(values: Any) -> Values:
     """
     if values is None:
         return None
+    index = index_of(values)
+    if index is not None:  # of a series, whose order is that of its index, not of the classes
+        values = dict(zip(index.tolist(), values, strict=True))
     if isinstance(values, Mapping):
         return {_plain(name): _number(value, f"of class {show(name)}") for name, value in values.items()}
     if isinstance(values, str) or not np.iterable(values):

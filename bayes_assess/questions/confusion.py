@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import LARGEST, show
+from bayes_assess._tools.arrays import LARGEST, dataframe_of, index_of, listing, show, to_numpy
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, Reward
@@ -38,8 +38,10 @@ class _CostMatrix:
     """A cost matrix, checked."""
 
     def __init__(self, cost: ArrayLike):
+        frame = dataframe_of(cost)
+        self._names = {} if frame is None else {"columns": frame.columns, "rows": index_of(cost)}
         try:
-            matrix = np.array(cost, np.float64)
+            matrix = np.array(to_numpy(cost), np.float64)
         except (TypeError, ValueError, OverflowError):
             raise QuestionError(
                 f"A cost matrix holds numbers, a row per predicted class; found {show(cost)}."
@@ -59,12 +61,20 @@ class _CostMatrix:
         self.matrix = matrix
 
     def check(self, pool: Pool) -> None:
-        """Raise QuestionError if the matrix is not that of the pool's classes."""
+        """Raise QuestionError if the matrix is not that of the pool's classes, or has them in another order."""
         if len(self.matrix) != pool.n_classes:
             raise QuestionError(
                 f"The cost matrix is that of {len(self.matrix)} classes, but the pool has {pool.n_classes}; it needs "
                 "a row per predicted class and a column per label, in the order of pool.classes."
             )
+        classes = [str(name) for name in pool.classes.tolist()]
+        for what, given in self._names.items():
+            names = classes if given is None else [str(name) for name in given]
+            if names != classes and set(names) == set(classes):
+                raise QuestionError(
+                    f"The {what} of the cost matrix are {listing(names)} but the classes {listing(classes)}: the same "
+                    "names in another order; reorder them, in pandas by cost.loc[pool.classes, pool.classes]."
+                )
 
     @cached_property
     def levels(self) -> tuple[Float[np.ndarray, "K U"], Int[np.ndarray, "K C"]]:
@@ -116,7 +126,7 @@ class ConfusionMatrix(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     ----------
     cost : array (C, C), optional
         Cost of an item predicted k (row) whose label is j (column): adds the expected cost of every predicted class
-        and of the whole pool to the result.
+        and of the whole pool to the result. A frame that has the classes for names has them in their order.
     target : {"pool", "population"}
         As for `GroupAccuracy`.
 

@@ -352,7 +352,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         """
         if pool.multilabel or not self.is_of_order:
             return super().truth(pool, labels)
-        pool.label_space.complete_codes(labels, pool.n_items)
+        pool.complete_codes(labels)
         values = pool_value(self.measure, pool, labels, positive=self.positive)
         return self.shaped(self.losses(pool)[1].outputs, values)
 

@@ -192,7 +192,7 @@ class MultiLabelMetric(Metric):
 
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool; see `Question.truth`."""
-        codes = pool.label_space.complete_codes(labels, pool.n_items)
+        codes = pool.complete_codes(labels)
         return self._value(self.full_counts(pool, None, codes, 1))
 
     def full_counts(self, pool: Pool, cells: Cells | None, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:

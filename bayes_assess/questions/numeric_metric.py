@@ -223,7 +223,7 @@ class NumericMetric(Metric):
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool; see `Question.truth`."""
         exact = self.labelled_pool(pool)
-        codes, asked = exact.label_space.complete_codes(labels, exact.n_items), self.for_pool(exact)
+        codes, asked = exact.complete_codes(labels), self.for_pool(exact)
         return asked._value(asked.full_counts(exact, None, codes, 2))
 
     def full_counts(self, pool: Pool, cells: Cells | None, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:

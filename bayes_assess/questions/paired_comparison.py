@@ -108,7 +108,7 @@ class PairedComparison(MeasureComparison[BelievedT_co, WeighedT_co]):
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, ""]:
         """Compute the exact difference from all labels of a pool, (M,) class names."""
         self.for_pool(pool)
-        pairs, codes = self.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
+        pairs, codes = self.posed(pool, pool.complete_codes(labels))
         return super().truth(pairs, pairs.label_space.names(codes))
 
     def losses(self, pool: Any) -> tuple[Int[np.ndarray, " P"], LossTable | PRCurveTable]:

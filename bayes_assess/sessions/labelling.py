@@ -92,8 +92,9 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         ids : (n,) item ids
             The queries themselves stand for their ids.
         labels : (n,) class names
-            None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending. An
-            item that was set aside counts as labelled without having been asked for.
+            In the order of the ids; a series of pandas whose index is the ids in another order is refused. None, NaN, a
+            masked value or an empty text means that the item is not labelled yet: it stays pending. An item that was
+            set aside counts as labelled without having been asked for.
         annotator : str, or array (n,) of them, optional
             Who told the labels. Items that somebody else has labelled may then be labelled again, by other labels, too:
             the first label told is the one that counts until it is resolved, see `disagreements`. Ranked lists and
@@ -102,9 +103,9 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         Raises
         ------
         LabelError
-            If lengths differ, a label is not one of the classes, or contradicts another label of the same item by the
-            same annotator, or by any where none is named; if annotators of items of ranked lists or pairs are named, or
-            one half of a pair has no label.
+            If lengths or orders differ, a label is not one of the classes, or contradicts another label of the same
+            item by the same annotator, or by any where none is named; if annotators of items of ranked lists or pairs
+            are named, or one half of a pair has no label.
         UnknownIdError
             If an id is not in the pool, or that of an item of a ranked list that was not asked for: items that somebody
             picked are not random ones.

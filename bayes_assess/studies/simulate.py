@@ -123,7 +123,7 @@ def simulate(
         if not pool.classes_declared and not pool.multilabel:
             # All labels are known here, so classes that were never predicted need not be declared.
             pool = pool.with_classes(pool.label_space.including(labels))
-        pool, codes = question.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
+        pool, codes = question.posed(pool, pool.complete_codes(labels))
     plans = _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle)
     first_plan = next(iter(plans.values()))
     most = ENDLESS if first_plan.setting.stochastic and budgets is not None else first_plan.setting.n_playable

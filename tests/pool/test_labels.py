@@ -81,6 +81,57 @@ def test_nothing_is_said_of_nan_where_labels_are_missing_in_another_way(labels):
     assert a.pending.tolist() == [1, 2]
 
 
+NAMES = [f"item-{number}" for number in range(6)]
+FRAME = pd.DataFrame({"id": NAMES, "label": [0, 1, 0, 1, 1, 0]})
+
+
+@pytest.mark.parametrize(
+    ("ids", "labels"),
+    [
+        (NAMES, FRAME.set_index("id")["label"]),
+        (range(6), FRAME["label"]),
+        (pd.date_range("2024-05-01", periods=6), FRAME["label"].set_axis(pd.date_range("2024-05-01", periods=6))),
+    ],
+    ids=["texts", "row numbers", "dates"],
+)
+@pytest.mark.parametrize("annotator", [None, "ann"])
+def test_labels_that_have_the_ids_for_an_index_are_told_in_their_order(ids, labels, annotator):
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 3, ids=ids), ba.GroupAccuracy())
+    asked = a.pool.ids[[4, 1, 2]]
+    with pytest.raises(LabelError, match=r"index of the labels is the ids in another order.*nothing was taken"):
+        a.tell(asked, labels.iloc[[1, 2, 4]], annotator=annotator)  # as frame[frame.id.isin(asked)] has them
+    assert a.labels_used == 0
+    a.tell(asked, labels.iloc[[4, 1, 2]], annotator=annotator)
+    assert a.labelled[1].tolist() == [1, 0, 1]
+
+
+def test_an_index_that_is_not_the_ids_says_nothing_of_the_order():
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 3, ids=[3, 1, 2, 7, 8, 9]), ba.GroupAccuracy())
+    shuffled = FRAME.assign(id=[1, 2, 3, 7, 8, 9]).iloc[[2, 1, 3]]
+    a.tell(shuffled["id"], shuffled["label"])  # a row's own id and label, whatever its index
+    a.tell([9, 7], FRAME["label"].iloc[[5, 3]])
+    rows = ba.assess(ba.Pool(predictions=[0, 1] * 3), ba.GroupAccuracy())
+    rows.tell([2, 0, 1], FRAME["label"].iloc[[1, 2, 0]].reset_index(drop=True))
+    rows.tell([3, 4, 5], FRAME["label"].iloc[[3, 4, 5]])
+    assert rows.labels_used == 6
+
+
+def test_all_labels_that_have_the_ids_for_an_index_are_in_their_order():
+    pool = ba.Pool(predictions=[0, 1] * 3, ids=NAMES)
+    labels = FRAME.set_index("id")["label"]
+    shuffled = labels.iloc[[3, 4, 1, 0, 2, 5]]
+    assert ba.Metric("accuracy").truth(pool, labels) == pytest.approx(4 / 6)
+    for ask in (
+        lambda: ba.Metric("accuracy").truth(pool, shuffled),
+        lambda: ba.GroupAccuracy().truth(pool, shuffled),
+        lambda: ba.simulate(pool, shuffled, ba.GroupAccuracy(), budgets=[3], repeats=2),
+    ):
+        with pytest.raises(LabelError, match="index of the labels is the ids in another order"):
+            ask()
+    rows = ba.Pool(predictions=[0, 1] * 3)  # of a frame that was shuffled before it was predicted
+    ba.Metric("accuracy").truth(rows, FRAME["label"].iloc[[3, 4, 1, 0, 2, 5]])
+
+
 @pytest.mark.parametrize("act", ["tell", "correct"])
 def test_a_warning_on_labels_points_at_the_line_that_told_them(act):
     a = session([0, 1, 1])

@@ -250,6 +250,7 @@ def test_the_representation_is_one_line():
         ({"scores": np.ones((1, 1, 1))}, "3 dimensions"),
         ({"scores": 0.5}, "0 dimensions"),
         ({"scores": {0.5, 0.7}}, "0 dimensions"),
+        ({"predictions": [0], "ids": pl.DataFrame({"id": [7]}).lazy()}, r"A LazyFrame has no values yet.*collect\(\)"),
         ({"scores": (one for one in [0.5])}, r"A generator is no list or array of values; pass list\(...\) of it"),
         ({"scores": {"cat": [0.5], "dog": [0.5]}}, "A dict is no list or array of values"),
         ({"predictions": map(str, [0, 1])}, "A map is no list or array of values"),

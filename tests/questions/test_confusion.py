@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -133,6 +135,34 @@ def test_a_cost_is_that_of_the_label_given_the_prediction_and_not_the_other_way_
     a.tell(pool.ids, ["dog"] * 5 + ["cat"] * 5 + ["dog"] * 8 + ["cat"] * 2)
     assert a.result().estimate.tolist() == [0.5, 2.0]  # a cat predicted where it is a dog costs 1, five times in ten
     assert a.result().identified.tolist() == ["dog"]
+
+
+COSTS = pd.DataFrame([[0.0, 9.0], [1.0, 0.0]], index=["cat", "dog"], columns=["cat", "dog"])
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (
+            COSTS[["dog", "cat"]],
+            "The columns of the cost matrix are 'dog', 'cat' but the classes 'cat', 'dog': the same",
+        ),
+        (COSTS.loc[["dog", "cat"]], "The rows of the cost matrix are 'dog', 'cat'"),
+        (pl.DataFrame({"dog": [9.0, 0.0], "cat": [0.0, 1.0]}), "The columns of the cost matrix are 'dog', 'cat'"),
+        (
+            np.ma.array(COSTS.to_numpy(), mask=[[0, 1], [0, 0]]),
+            r"predicted class 0 \(row\) and label 1 \(column\) is nan",
+        ),
+    ],
+    ids=["columns", "rows", "Polars", "masked"],
+)
+@pytest.mark.parametrize("question", [ba.ConfusionMatrix, ba.MostCostly])
+def test_costs_by_class_are_in_the_order_of_the_classes(question, cost, said):
+    pool = ba.Pool(predictions=["cat", "dog"])
+    with pytest.raises(ba.QuestionError, match=said):
+        ba.assess(pool, question(cost))
+    for right in (COSTS, COSTS.to_numpy(), COSTS.set_axis(["a", "b"]).set_axis(["a", "b"], axis=1)):
+        ba.assess(pool, question(right))
 
 
 def test_the_most_costly_class_is_sought_among_the_worst():

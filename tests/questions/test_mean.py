@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -49,7 +50,8 @@ def test_truths_worked_out_by_hand():
 def test_values_are_looked_up_by_class():
     pool = ba.Pool(predictions=["good", "bad", "fair"])
     values = {"bad": 0.0, "fair": 1.0, "good": 4.0}
-    for given in (values, list(values.values()), dict(reversed(values.items()))):
+    series = pd.Series(values)
+    for given in (values, list(values.values()), dict(reversed(values.items())), series, series[::-1]):
         np.testing.assert_array_equal(ba.Mean(given).values_of(pool), [0, 1, 4])
     np.testing.assert_array_equal(ba.Mean().values_of(ba.Pool(predictions=["10", "9"])), [10, 9])
 
