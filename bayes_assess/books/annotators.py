@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import listing, missing_mask, show, values_of
+from bayes_assess._tools.arrays import listing, missing_mask, show, values_of, whole
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import folded, plural
 from bayes_assess.errors import LabelError
@@ -320,11 +320,16 @@ def annotator_names(annotator: ArrayLike, n: int, shown: Iterable[str] = ()) -> 
     --------
     >>> annotator_names("A1", 2).tolist(), annotator_names(["A1", None], 2).tolist()
     (['A1', 'A1'], ['A1', 'unnamed'])
+    >>> annotator_names([7, None], 2).tolist()  # as numbers and missing ones, which are floats, are one column
+    ['7', 'unnamed']
     """
-    values = np.full(n, annotator, object) if isinstance(annotator, str) else np.atleast_1d(values_of(annotator))
+    values = values_of(annotator)
+    values = np.full(n, values.item(), object) if values.ndim == 0 else values
     if values.shape != (n,):
         raise LabelError(f"Name one annotator, or one for each of the {n:,} labels; found {values.size:,}.")
-    names = [str(name).strip() for name in values[~missing_mask(values)].tolist()]
+    given = values[~missing_mask(values)]
+    given = whole(given) if given.dtype.kind == "f" else given
+    names = [str(name).strip() for name in given.tolist()]
     for name in sorted(set(names)):
         if name in (*RESERVED, *shown):
             raise LabelError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -141,6 +142,20 @@ def test_an_annotator_cannot_contradict_an_own_label_and_nothing_is_taken():
 def test_names_with_another_meaning_are_refused(name):
     with pytest.raises(ba.LabelError, match="No annotator can be called"):
         session().tell(["a"], ["cat"], annotator=name)
+
+
+@pytest.mark.parametrize(
+    "names", [[7, None], pd.Series([7, None]), pd.Series([7, None], dtype="Int64"), np.array([7.0, np.nan])]
+)
+def test_a_number_is_one_name_whether_or_not_others_are_missing(names):
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 3), ba.GroupAccuracy())
+    a.tell([0, 1], [0, 1], annotator=names)
+    a.tell([2, 3], [0, 1], annotator=7)  # one for all
+    a.tell([0, 3], [1, 0], annotator="8")
+    assert list(a.disagreements().labels) == ["7", "unnamed", "8"]
+    assert a.correct([2], [1], annotator=7) == 1
+    with pytest.raises(ba.LabelError, match=r"corrected for one annotator at a time; found \[7, 8\]"):
+        a.correct([2, 3], [0, 0], annotator=[7, 8])
 
 
 def test_one_name_or_one_for_every_label():

@@ -221,6 +221,9 @@ class Adjudication(Campaign):
 
     def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:
         self._annotators.check_compared()
+        if np.ndim(annotator):
+            raise LabelError(f"Labels are corrected for one annotator at a time; found {show(annotator)}.")
+        annotator = str(annotator_names(annotator, 1)[0])  # as `tell` writes it
         items, codes = self._read(ids, labels, correcting=True)
         own, counts = self._annotators.own(items, annotator)
         if (own < 0).any():
