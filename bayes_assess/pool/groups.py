@@ -215,7 +215,11 @@ def partition(pool: Pool, by: By = RESERVED) -> Partition:
             'pass "prediction", a group column, ba.ScoreBins(n), or an array with one value per item.'
         )
     columns = (RESERVED, *pool.groups)
-    if 1 < len(values) <= len(columns) < pool.n_items and all(one in columns for one in values.tolist()):
+    if 0 < len(values) <= len(columns) < pool.n_items and all(one in columns for one in values.tolist()):
+        if len(values) == 1:
+            raise PartitionError(
+                f"Groups are by one column, which is named by itself: by={show(values[0])}, in no list."
+            )
         raise PartitionError(
             f"Groups are by one column, and these are {listing(values)}: give the pool a column of what an item has in "
             "all of them, such as 'cat, north', and name that one."

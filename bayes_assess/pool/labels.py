@@ -123,6 +123,12 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
             return "an item has exactly one label here"
         if self.classes.dtype.kind == "U" and not isinstance(value, str):
             return "label with these names, not with numbers"
+        if isinstance(value, str) and self.classes.dtype.kind != "U" and text_as_int(np.array([value])) is None:
+            return "label with these names, which are whole numbers"
+        folded = str(value).strip().casefold()
+        alike = [name for name in self.classes.tolist() if str(name).strip().casefold() == folded]
+        if alike:
+            return f"spell it as the class is, {listing(alike)}"
         if self.declared:
             return "label with these names"
         wider = self.including([value])

@@ -92,6 +92,8 @@ def test_several_columns_are_refused_with_how_to_cut_by_all_of_them():
     pool = ba.Pool(predictions=[0, 1, 1, 0], groups={"site": ["x", "y", "x", "y"]})
     with pytest.raises(PartitionError, match=r"by one column, and these are 'prediction', 'site': give"):
         ba.partition(pool, ["prediction", "site"])
+    with pytest.raises(PartitionError, match=r"by one column, which is named by itself: by='site', in no list\."):
+        ba.partition(pool, ["site"])
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,30 @@ def test_nothing_is_said_of_nan_where_labels_are_missing_in_another_way(labels):
     assert a.pending.tolist() == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("predictions", "label", "said"),
+    [
+        (
+            ["yes", "no"],
+            "Yes",
+            r"'Yes', which is not one of the classes \('no', 'yes'\); spell it as the class is, 'yes'\.",
+        ),
+        (["yes", "no"], "yes ", r"'yes ', which is .*; spell it as the class is, 'yes'\."),
+        (["yes", "no"], "maybe", r"pass every class as classes=\['maybe', 'no', 'yes'\]"),
+        (
+            [True, False],
+            "True",
+            r"'True', which is not one of the classes \(0, 1\); label with these names, which are whole numbers\.",
+        ),
+        ([1, 2], "3", r"pass every class as classes=\[1, 2, 3\]"),
+    ],
+)
+def test_what_to_do_about_a_label_that_is_no_class(predictions, label, said):
+    a = ba.assess(ba.Pool(predictions=predictions), ba.GroupAccuracy())
+    with pytest.raises(LabelError, match=said):
+        a.tell([0], [label])
+
+
 NAMES = [f"item-{number}" for number in range(6)]
 FRAME = pd.DataFrame({"id": NAMES, "label": [0, 1, 0, 1, 1, 0]})
 
