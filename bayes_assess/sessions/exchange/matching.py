@@ -21,6 +21,10 @@ from bayes_assess.sessions.exchange.cells import as_meant
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]+))?")
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+|-?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 _PLAIN = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
+_SHORT = re.compile(r"[0-9](?:[.,][0-9]+)?[eE][+][0-9]{2,}")
+_SHORTENED = (
+    ": a spreadsheet shortened it; take the sheet as it was written, where ids of more than 15 digits are texts"
+)
 UNKNOWN = "is the id of no item"
 _MORE = "; only these are predicted: to have others, start again and name every class, by --classes or classes=[...]"
 _WORDS = {"true": "1", "false": "0"}
@@ -94,7 +98,9 @@ class IdMatcher:
         places = sorted({place for key in number_keys(text) for place in self._of_number(key)} | self._of_letters(text))
         if len(places) > 1:
             return Match(None, f"is the id of several items: {listing(self._pool.ids[places], 5)}")
-        return Match(places[0], exact=False) if places else Match(None, self._unknown)
+        if places:
+            return Match(places[0], exact=False)
+        return Match(None, self._unknown + _SHORTENED * (_SHORT.fullmatch(text) is not None))
 
     def _of_letters(self, text: str) -> set[int]:
         """Find the ids that are the same letters, put together or taken apart: macOS writes accents apart.

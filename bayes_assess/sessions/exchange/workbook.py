@@ -22,6 +22,8 @@ OTHER_FORMATS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")  # of workbooks, 
 _CLASSES = "classes"  # the hidden sheet that the drop-down list is taken from
 _WIDEST = 80  # characters of a column
 _LONGEST = 32_767  # letters of a cell
+_EXACT = 10**15  # whole numbers below it keep all digits in a cell, whoever writes it
+_ROUNDED = 2**53  # from which on a number that was read may have been another one
 
 
 def need_openpyxl() -> ModuleType:
@@ -119,7 +121,9 @@ def read_workbook(path: Path) -> dict[str, list[list[str]]]:
 
 
 def _fill(cell: Any, value: object) -> None:
-    """Write a value as it is: a text is no formula, and stays text when it is edited."""
+    """Write a value as it is: a text is no formula, and stays one when edited, as a number of many digits does."""
+    if isinstance(value, int) and abs(value) >= _EXACT:
+        value = str(value)
     if not isinstance(value, str):
         cell.value = value
         return
@@ -135,13 +139,15 @@ def _fill(cell: Any, value: object) -> None:
 
 
 def _text(value: object) -> str:
-    """Return what a cell shows, without the .0 of whole numbers."""
+    """Return what a cell shows, without the .0 of whole numbers, and as no whole number where digits may be lost."""
     if value is None:
         return ""
     if isinstance(value, datetime) and value.time() == time.min:  # Excel knows no dates without a time
         value = value.date()
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, int | float) and abs(value) >= _ROUNDED:
+        return f"{float(value):.16e}"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return decoded(str(value))

@@ -355,6 +355,37 @@ def test_without_openpyxl_a_sentence_says_what_to_install(folder, monkeypatch):
         ba.read_labels(folder / "some.xlsx")
 
 
+def test_ids_of_many_digits_come_back_from_a_workbook_as_they_are(folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = folder / "long.xlsx"
+    pool = ba.Pool(predictions=[0, 1] * 5, ids=np.arange(10) + 12345678901234567)
+    queries = ba.assess(pool, ba.GroupAccuracy()).ask(10)
+    queries.to_xlsx(path)
+    book = openpyxl.load_workbook(path)
+    for row in range(2, 12):
+        book.active.cell(row, 2).value = 1
+    book.save(path)
+    assert ba.read_labels(path, pool)[0].tolist() == queries.ids.tolist()
+
+
+def test_an_id_that_a_spreadsheet_has_rounded_is_that_of_no_item(folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    pool = ba.Pool(predictions=[0, 1] * 5, ids=np.arange(10) + 12345678901234565)
+    book = openpyxl.Workbook()
+    for row in (["id", "label"], [12345678901234570, 1]):  # as openpyxl and pandas write 12345678901234568
+        book.active.append(row)
+    book.save(folder / "rounded.xlsx")
+    with pytest.raises(
+        ba.LabelError, match=r"row 2: '1\.2345678901234570e\+16' is the id of no item: a spreadsheet short"
+    ):
+        ba.read_labels(folder / "rounded.xlsx", pool)
+    for text in ("1.23457E+16", "1,23457E+16", "1E+16"):
+        with pytest.raises(
+            ba.LabelError, match=r"is the id of no item: a spreadsheet shortened it; take the sheet as it"
+        ):
+            ba.read_labels(sheet_of(folder, (text, "1"), delimiter=";"), pool)
+
+
 def test_a_workbook_is_filled_in_from_a_list_and_read_back(folder):
     openpyxl = pytest.importorskip("openpyxl")
     path = folder / "sheet.xlsx"
