@@ -179,6 +179,12 @@ def test_a_correlation_that_the_draws_do_not_define_is_said_to_be_a_belief():
     assert "effective draws" not in alone.summary()
 
 
+def test_one_draw_is_one_draw():
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 20), ba.Metric("accuracy"), design="passive")
+    a.tell(a.ask(1).ids, [1])
+    assert "Intervals lean on 1 effective draw, and" in a.result().summary()
+
+
 def test_estimates_stay_in_the_range_of_the_measure():
     """One draw of a weight above 1 that shows an error says 1 - w, less than 0."""
     rng = np.random.default_rng(0)

@@ -103,9 +103,10 @@ class Weighted(Assuming):
                 "errors were found."
             )
         where = "items" if self._draws_labels else "unlabelled items"
+        n = _range_text(self.n_effective)
         drawn = (
-            f"Intervals lean on {_range_text(self.n_effective)} effective draws, and take errors of a kind that no "
-            f"draw has shown yet to be spread alike over the {where}."
+            f"Intervals lean on {n} effective draw{'s' * (n != '1')}, and take errors of a kind that no draw has shown "
+            f"yet to be spread alike over the {where}."
         )
         if self._draws_labels:
             drawn += " Labels of an item are taken for independent draws: another person might give another one."
