@@ -106,6 +106,8 @@ def index_of(values: object) -> np.ndarray | None:
     import narwhals as nw
 
     index = nw.maybe_get_index(frame)
+    if getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1:  # without an array of it
+        return None
     array = None if index is None else np.asarray(index)
     return None if array is None or np.array_equal(array, np.arange(len(array))) else array
 

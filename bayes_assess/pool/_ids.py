@@ -14,6 +14,7 @@ from bayes_assess._tools.arrays import (
     first_missing,
     first_odd_letter,
     first_true,
+    index_of,
     listing,
     show,
     text_as_int,
@@ -211,6 +212,33 @@ def find_ids(wanted: ArrayLike, index: IdIndex | None, n_items: int) -> np.ndarr
     if number and not numeric and index is not None and index.has_padded_numbers:
         hint = "; the pool's ids have leading zeros, so read the id column as text"
     raise UnknownIdError(f"The pool has no item with id {show(array[at])} (position {at}); its ids are {known}{hint}.")
+
+
+def in_another_order(values: ArrayLike, index: IdIndex, ids: ArrayLike) -> bool:
+    """Whether the index of a series or frame of pandas is the ids, each once, in another order.
+
+    Rows go by position, but whoever has such an index has taken them for those of the ids. Not so where the ids are of
+    a frame with the same index.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> index = IdIndex(np.array([7, 4]))
+    >>> [in_another_order(pd.Series([0, 1], index=own), index, [7, 4]) for own in ([4, 7], [7, 4], [1, 2])]
+    [True, False, False]
+    """
+    own = index_of(values)
+    shared = None if own is None else index_of(ids)
+    if own is None or (shared is not None and np.array_equal(shared, own)):
+        return False
+    own, n_items = iso_text(id_values(own)), len(index.ids)
+    if own.shape != (n_items,) or own.dtype.kind == "O" or np.array_equal(own, index.ids):
+        return False
+    if not n_items or known_ids(own[:1], index, n_items)[0] < 0:
+        return False
+    places = known_ids(own, index, n_items)
+    found = np.unique(places)
+    return bool(found[0] >= 0 and len(found) == n_items and (places[1:] < places[:-1]).any())
 
 
 def known_ids(array: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import RESERVED, GroupColumns
-from bayes_assess.pool._ids import IdIndex, find_ids, known_ids
+from bayes_assess.pool._ids import IdIndex, find_ids, in_another_order, known_ids
 from bayes_assess.pool._scores import predicted_scores
 from bayes_assess.pool.labels import LabelSpace, check_order
 from bayes_assess.pool.source import ArraySource
@@ -247,6 +247,20 @@ class Items:
         array([1, 1, 0], dtype=int32)
         """
         return self.label_space.codes(labels, ids)
+
+    def _check_rows(self, ids: ArrayLike | None, **columns: Any) -> None:
+        """Raise PoolError if ids are not unique, or the index of a column, as given, is the ids in another order."""
+        if self._index is None or ids is None:
+            return
+        self._index.check_unique()
+        for what, given in columns.items():
+            for name, column in given.items() if isinstance(given, Mapping) else [("", given)]:
+                if column is not None and in_another_order(column, self._index, ids):
+                    of_column = f" {name!r} in {what}" if name else f" {what}"
+                    raise PoolError(
+                        f"The index of{of_column} is the ids in another order, and rows go by position: pass it in the "
+                        "order of the ids, as .loc[ids] does."
+                    )
 
     def complete_codes(self, labels: ArrayLike) -> np.ndarray:
         """Return the codes of the labels of all items, in the order of the rows.

@@ -21,12 +21,11 @@ from bayes_assess._tools.arrays import (
     whole,
 )
 from bayes_assess._tools.callers import warn_caller
-from bayes_assess._tools.dates import iso_text
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._classes import codes_of
-from bayes_assess.pool._ids import id_values
+from bayes_assess.pool._ids import IdIndex, id_values, in_another_order
 
 _ROWS_SHOWN = 5
 _CLASSES_SHOWN = 8
@@ -225,20 +224,11 @@ def check_order(ids: ArrayLike, labels: ArrayLike) -> None:
     Traceback (most recent call last):
     bayes_assess.errors.LabelError: The index of the labels is the ids in another order, and labels go by position; ...
     """
-    index = index_of(labels)
-    if index is None:
+    wanted = np.atleast_1d(id_values(ids)) if index_of(labels) is not None else np.array([])
+    if wanted.dtype.kind not in "iuU" or wanted.ndim != 1 or not in_another_order(labels, IdIndex(wanted), ids):
         return
-    own, wanted = (np.atleast_1d(iso_text(id_values(values))) for values in (index, ids))
-    if own.shape != wanted.shape or own.ndim != 1 or "O" in (own.dtype.kind, wanted.dtype.kind):
-        return
-    if own.dtype.kind != wanted.dtype.kind:
-        own, wanted = own.astype(str), wanted.astype(str)
-    sorted_own = np.sort(own)
-    if np.array_equal(own, wanted) or not np.array_equal(sorted_own, np.sort(wanted)):
-        return
-    rows = sorted_own.dtype.kind in "iu" and np.array_equal(sorted_own, np.arange(len(own)))  # of any shuffled frame
-    shared = index_of(ids)  # of a frame that has both
-    if not rows and not (shared is not None and np.array_equal(shared, index)):
+    rows = wanted.dtype.kind != "U" and np.array_equal(np.sort(wanted), np.arange(len(wanted)))  # of a shuffled frame
+    if not rows:
         raise LabelError(
             "The index of the labels is the ids in another order, and labels go by position; nothing was taken: pass "
             "labels.loc[ids], or labels.index as the ids."

@@ -146,8 +146,7 @@ class MultiLabelPool(Pool):
             _systems={},
             _show=check_show(show, n_items),
         )
-        if self._index is not None:
-            self._index.check_unique()
+        self._check_rows(ids, scores=scores, predictions=predictions, groups=groups, show=show)
 
     @property
     def n_items(self) -> int:

@@ -126,8 +126,7 @@ class NumberPool(Pool):
             _systems={name: frozen(one) for name, one in others.items()},
             _show=check_show(show, len(numbers)),
         )
-        if self._index is not None:
-            self._index.check_unique()
+        self._check_rows(ids, scores=scores, predictions=predictions, groups=groups, systems=systems, show=show)
 
     @property
     def n_items(self) -> int:

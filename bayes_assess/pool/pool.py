@@ -44,7 +44,8 @@ _DERIVED = ("_fingerprint", "label_space", "groups")  # what follows from the cl
 class Pool(Items):
     """Predictions on M items, checked once and never changed.
 
-    Arrays may be NumPy, JAX, lists, or pandas, Polars and Arrow series; two-dimensional scores may be a frame.
+    Arrays may be NumPy, JAX, lists, or pandas, Polars and Arrow series; two-dimensional scores may be a frame. Rows go
+    by position; what has the ids for its index in pandas, but in another order, is refused.
 
     Parameters
     ----------
@@ -182,8 +183,15 @@ class Pool(Items):
             _systems=code_systems(others, names),
             _show=check_show(show, len(codes)),
         )
-        if self._index is not None:
-            self._index.check_unique()
+        self._check_rows(
+            ids,
+            scores=scores,
+            predictions=predictions,
+            confidence=confidence,
+            groups=groups,
+            systems=systems,
+            show=show,
+        )
 
     def with_classes(self, classes: ArrayLike) -> Pool:
         """Return the same pool with more classes declared.

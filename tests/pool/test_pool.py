@@ -224,6 +224,37 @@ def test_the_representation_is_one_line():
     assert repr(pool) == "Pool(10,000 items, 10 classes, groups: site, age)"
 
 
+INDEXED = pd.Series([0.25, 0.5, 1.0], index=["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"scores": INDEXED}, "scores"),
+        ({"scores": pd.DataFrame({"x": INDEXED, "y": 1 - INDEXED})}, "scores"),
+        ({"predictions": INDEXED > 0.3}, "predictions"),
+        ({"predictions": INDEXED, "bounds": (0, 1)}, "predictions"),
+        ({"predictions": INDEXED, "bounds": (0, np.inf)}, "predictions"),
+        (
+            {"predictions": INDEXED.map(lambda score: ["x"] * int(score)), "classes": ["x"], "multilabel": True},
+            "predictions",
+        ),
+        ({"predictions": [0, 1, 1], "confidence": INDEXED}, "confidence"),
+        ({"predictions": [0, 1, 1], "groups": {"site": INDEXED}}, "'site' in groups"),
+        ({"predictions": [0, 1, 1], "groups": pd.DataFrame({"site": INDEXED})}, "groups"),
+        ({"predictions": [0, 1, 1], "systems": {"new": INDEXED > 0.3}}, "'new' in systems"),
+        ({"predictions": [0, 1, 1], "show": {"text": INDEXED}}, "'text' in show"),
+    ],
+)
+def test_what_has_the_ids_for_an_index_is_in_their_order(arguments, named):
+    with pytest.raises(PoolError, match=f"The index of {named} is the ids in another order, and rows go by position"):
+        ba.Pool(**arguments, ids=["c", "a", "b"])
+    ba.Pool(**arguments, ids=["a", "b", "c"])
+    ba.Pool(**arguments, ids=["a", "b", "d"])  # not these
+    ba.Pool(**arguments, ids=pd.Series(["c", "a", "b"], index=INDEXED.index))  # a frame with ids and an index
+    ba.Pool(**arguments)
+
+
 # What a pool refuses
 
 
