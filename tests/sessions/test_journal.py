@@ -268,18 +268,18 @@ def test_a_closed_journal_says_so(path):
 
 
 @pytest.mark.parametrize(
-    "write",
+    ("name", "write"),
     [
-        lambda a, path: a.result().table().to_csv(path),
-        lambda a, path: a.result().report(path, format="md"),
-        lambda a, path: a.pending_queries.to_csv(path),
-        lambda a, path: a.pending_queries.to_xlsx(path),
-        lambda a, path: a.pending_queries.to_json(path, tool="argilla"),
+        ("run.csv", lambda a, path: a.result().table().to_csv(path)),
+        ("run.md", lambda a, path: a.result().report(path, format="md")),
+        ("run.csv", lambda a, path: a.pending_queries.to_csv(path)),
+        ("run.xlsx", lambda a, path: a.pending_queries.to_xlsx(path)),
+        ("run.json", lambda a, path: a.pending_queries.to_json(path, tool="argilla")),
     ],
     ids=["table", "report", "sheet", "workbook", "tasks"],
 )
-def test_nothing_is_written_onto_a_journal(tmp_path, write):
-    path = tmp_path / "run.json"
+def test_nothing_is_written_onto_a_journal(tmp_path, name, write):
+    path = tmp_path / name
     a = ba.assess(ba.RankedList(100), ba.PrecisionCurve(p_min=0.5), journal=path)
     a.ask(3)
     before = path.read_bytes()
