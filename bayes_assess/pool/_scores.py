@@ -186,8 +186,19 @@ def check_unit(values: np.ndarray, what: str, rule: str) -> None:
         raise PoolError(f"The {what} in row {row_no(row or 0)} is NaN; drop the row or score it.")
     if np.isinf(value):
         raise PoolError(f"The {what} in row {row_no(row or 0)} is infinite; pass probabilities, not logits.")
-    shown = f"{value:g}" if not 0 <= float(f"{value:g}") <= 1 else repr(value)  # 1.0000001 is not 1
-    raise PoolError(f"The {what} in row {row_no(row or 0)} is {shown}; {rule}.")
+    raise PoolError(f"The {what} in row {row_no(row or 0)} is {shown_outside(value)}; {rule}.")
+
+
+def shown_outside(value: float) -> str:
+    """Write a number that is no probability, with all digits where few would show one.
+
+    Examples
+    --------
+    >>> shown_outside(63.69616873), shown_outside(1.0000001)
+    ('63.6962', '1.0000001')
+    """
+    short = f"{value:g}"
+    return repr(value) if 0 <= float(short) <= 1 else short
 
 
 def check_rows(scores: np.ndarray) -> np.ndarray:

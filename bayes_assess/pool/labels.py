@@ -29,6 +29,7 @@ from bayes_assess.pool._ids import IdIndex, id_values, in_another_order
 
 _ROWS_SHOWN = 5
 _CLASSES_SHOWN = 8
+_NO_VALUE = ("nan", "none", "null", "nat", "<na>")  # as texts of what is missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,8 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         raise LabelError(f"The label {where(at, names)} {problem}; {self._remedy(values[at])}.")
 
     def _remedy(self, value: object) -> str:
+        if isinstance(value, str) and value.strip().casefold() in _NO_VALUE:
+            return "if the item has no label, tell None or leave it out: this is a text"
         if isinstance(value, list | tuple | set | frozenset | np.ndarray):
             return "an item has exactly one label here"
         if self.classes.dtype.kind == "U" and not isinstance(value, str):

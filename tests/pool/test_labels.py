@@ -90,6 +90,11 @@ def test_nothing_is_said_of_nan_where_labels_are_missing_in_another_way(labels):
             r"'Yes', which is not one of the classes \('no', 'yes'\); spell it as the class is, 'yes'\.",
         ),
         (["yes", "no"], "yes ", r"'yes ', which is .*; spell it as the class is, 'yes'\."),
+        (
+            ["yes", "no"],
+            "nan",
+            r"'nan', which is .*; if the item has no label, tell None or leave it out: this is a text\.",
+        ),
         (["yes", "no"], "maybe", r"pass every class as classes=\['maybe', 'no', 'yes'\]"),
         (
             [True, False],

@@ -379,6 +379,14 @@ def test_predictions_that_are_yes_or_no_are_those_of_the_classes_0_and_1():
     np.testing.assert_array_equal(pool.confidence_of(pool.positions([5, 4])), [0.6, 0.6])
 
 
+def test_a_score_that_rounding_left_outside_is_shown_as_it_is():
+    frame = pl.DataFrame({"id": [4, 5], "score": [0.5, 1.0000001]})
+    with pytest.raises(
+        ba.PoolError, match=r"The score of item 5 in column 'score' is 1\.0000001; probabilities lie in"
+    ):
+        ba.scan_pool(frame.lazy(), scores="score")
+
+
 def test_probabilities_that_do_not_sum_to_one_are_named():
     frame = pl.DataFrame({"id": [4, 5], "a": [0.5, 0.6], "b": [0.5, 0.3]})
     with pytest.raises(ba.PoolError, match=re.escape("The scores of item 5 sum to 0.9, not 1")):

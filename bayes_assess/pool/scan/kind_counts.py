@@ -13,7 +13,7 @@ from bayes_assess._tools.arrays import listing, show, values_of
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import codes_of
-from bayes_assess.pool._scores import ROW_SUM_TOLERANCE
+from bayes_assess.pool._scores import ROW_SUM_TOLERANCE, shown_outside
 from bayes_assess.pool.scan.engine import Engine
 from bayes_assess.pool.scan.first_rows import FIRST, MOST_FIRST, NONE, SEED, FirstRows, bound_of
 from bayes_assess.pool.scan.kinds import (
@@ -233,7 +233,8 @@ def _blame(item: str, values: Mapping[str, float]) -> str:
         if np.isinf(value):
             return f"{where} is infinite; give probabilities, not logits."
         if not 0 <= value <= 1:
-            return f"{where} is {value:g}; probabilities lie in [0, 1], and tables take no other scores."
+            shown = shown_outside(float(value))
+            return f"{where} is {shown}; probabilities lie in [0, 1], and tables take no other scores."
     return (
         f"The scores of item {item} sum to {sum(values.values()):.6g}, not 1 (tolerance {ROW_SUM_TOLERANCE:g}); "
         "divide each row by its sum."
