@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show, values_of, whole
+from bayes_assess._tools.arrays import missing_mask, show, values_of, whole
 from bayes_assess._tools.axes import in_64_bits, x64
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, ArrayLike, Float
@@ -164,7 +164,8 @@ def _numbers(what: str, values: ArrayLike | None) -> Float[np.ndarray, " M"]:
 
 def _classes(labels: ArrayLike, predictions: ArrayLike | None, scores: ArrayLike | None) -> Any:
     """Classes that occur, sorted; None where the pool should number them by the columns of the scores."""
-    given = [whole(np.atleast_1d(values_of(some))) for some in (labels, predictions) if some is not None]
+    arrays = [np.atleast_1d(values_of(some)).ravel() for some in (labels, predictions) if some is not None]
+    given = [whole(values_of(some[~missing_mask(some)])) for some in arrays]  # what is missing is refused with its row
     if len({some.dtype.kind == "U" for some in given}) > 1:
         return None  # the pool says what does not fit
     names = np.unique(np.concatenate(given))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, frozen, show
+from bayes_assess._tools.arrays import CHUNK, frozen, show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import BudgetError, PartitionError
 from bayes_assess.pool._columns import RESERVED
@@ -146,7 +146,7 @@ class Cells:
         >>> ba.cells(ba.Pool(predictions=["cat", "dog", "cat"])).mean([0.5, 0.2, 1.0]).tolist()
         [0.75, 0.2]
         """
-        rows, given = self.source.row_cells, np.asarray(values)
+        rows, given = self.source.row_cells, values_of(values)
         if given.ndim not in (1, 2) or len(given) != len(rows) or given.dtype.kind not in "biuf":
             raise PartitionError(
                 f"Pass a number for each of the {len(rows):,} items, or a row of them; found an array of shape "

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from bayes_assess.errors import LabelError, QuestionError
+from bayes_assess.errors import LabelError, PoolError, QuestionError
 from bayes_assess.measures import MEASURES, Measure, _registry, item_losses, measure, value_of
 
 
@@ -76,6 +76,20 @@ def test_bad_input_is_refused_in_one_sentence(ask, message):
 def test_labels_and_predictions_of_different_kinds_are_refused():
     with pytest.raises(LabelError):
         value_of("accuracy", ["cat", "dog"], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "predictions", "message"),
+    [
+        ([0, 1, np.nan], [0, 1, 1], "The label at position 2 is missing"),
+        (np.ma.array([0, 1, 1], mask=[False, True, False]), [0, 1, 1], "The label at position 1 is missing"),
+        (["cat", None, "dog"], ["cat", "cat", "dog"], "The label at position 1 is missing"),
+        ([0, 1, 1], [0, None, 1], "The prediction in row 1 is missing"),
+    ],
+)
+def test_what_is_missing_is_no_class(labels, predictions, message):
+    with pytest.raises((LabelError, PoolError), match=message):
+        value_of("f1", labels, predictions)
 
 
 def test_classes_follow_from_what_occurs():

@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -263,7 +264,13 @@ def test_numbers_of_items_are_averaged_over_cells():
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [([0.5, 0.2], r"each of the 3 items.*shape \(2,\)"), (["a"] * 3, "type <U1"), ([1, 2, np.nan], "finite")],
+    [
+        ([0.5, 0.2], r"each of the 3 items.*shape \(2,\)"),
+        (["a"] * 3, "type <U1"),
+        ([1, 2, np.nan], "finite"),
+        (np.ma.array([1.0, 2.0, 9.0], mask=[False, False, True]), "finite"),
+        (pd.Series([1, 2, None], dtype="Int64"), "finite"),
+    ],
 )
 def test_what_is_no_number_of_every_item_is_not_averaged(values, message):
     with pytest.raises(ba.PartitionError, match=message):

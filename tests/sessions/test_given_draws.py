@@ -93,6 +93,17 @@ def test_sampled_beliefs_that_are_none_are_refused(draws, log_weight, message):
             by_site(**options)[0].result(posterior=SampledBelief(draws, log_weight))
 
 
+def test_draws_that_are_masked_are_none():
+    a = by_site()[0]
+    draws = np.full((50, len(a.cells.sizes)), 0.5)
+    masked = np.ma.array(draws, mask=np.arange(draws.size).reshape(draws.shape) == 1)
+    with pytest.raises(
+        ba.InferenceError, match="Posterior draws are probabilities, from 0 to 1; draw 0, cell 1 has nan"
+    ):
+        a.ask(1, posterior={"theta": masked})
+    assert len(a.ask(1, posterior={"theta": draws})) == 1
+
+
 def test_the_class_of_a_belief_is_no_prior():
     with pytest.raises(ba.PriorError, match=r"A prior is 'learned', .*; found <class"):
         by_site(prior=SampledBelief)
