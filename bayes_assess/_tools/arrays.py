@@ -121,7 +121,9 @@ def to_numpy(values: object) -> np.ndarray:
         plain[np.ma.getmaskarray(values)] = None
         return plain
     if isinstance(values, np.ndarray):
-        return values
+        return np.asarray(values)  # a matrix stays one whatever is taken of it
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise PoolError(f"A {type(values).__name__} is sparse; pass all of its values, as .toarray() returns them.")
     if isinstance(values, Iterator | Mapping | MappingView) and not hasattr(values, "__array__"):
         raise PoolError(
             f"A {type(values).__name__} is no list or array of values; pass list(...) of it, or of its values()."

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import bayes_assess as ba
 from bayes_assess.errors import LabelError, PoolError, UnknownIdError
@@ -224,6 +225,13 @@ def test_the_representation_is_one_line():
     assert repr(pool) == "Pool(10,000 items, 10 classes, groups: site, age)"
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_an_array():
+    pool = ba.Pool(scores=np.matrix([[0.25, 0.75], [0.5, 0.5]]))
+    assert pool.predictions.tolist() == [1, 0]
+    assert type(pool.scores) is np.ndarray
+
+
 INDEXED = pd.Series([0.25, 0.5, 1.0], index=["a", "b", "c"])
 
 
@@ -281,6 +289,11 @@ def test_what_has_the_ids_for_an_index_is_in_their_order(arguments, named):
         ({"scores": np.ones((1, 1, 1))}, "3 dimensions"),
         ({"scores": 0.5}, "0 dimensions"),
         ({"scores": {0.5, 0.7}}, "0 dimensions"),
+        (
+            {"scores": sparse.csr_array([[0.5, 0.5]])},
+            "A csr_array is sparse; pass all of its values, as",
+        ),
+        ({"predictions": sparse.csr_matrix([[1, 0]]), "multilabel": True}, "A csr_matrix is sparse"),
         ({"predictions": [0], "ids": pl.DataFrame({"id": [7]}).lazy()}, r"A LazyFrame has no values yet.*collect\(\)"),
         ({"scores": (one for one in [0.5])}, r"A generator is no list or array of values; pass list\(...\) of it"),
         ({"scores": {"cat": [0.5], "dog": [0.5]}}, "A dict is no list or array of values"),
