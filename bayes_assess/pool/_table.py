@@ -113,7 +113,7 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
 
 
 def columns_named(given: str | Iterable[str] | None) -> list[str]:
-    """Return the names of columns, given as one, as several, or not at all; what is no name is looked for as one.
+    """Return the names of columns, given as one, as several, or not at all.
 
     Raises
     ------
