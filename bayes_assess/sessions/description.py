@@ -108,7 +108,7 @@ def read_description(
     """
     meta = book.meta
     # Numbers may be taken as they are told, of a pool that also knows them rounded.
-    items = meta.get("items")  # unknown of older journals
+    items = meta["items"]
     if all(meta["pool"] != known.fingerprint() for known in (pool, pool.exact) if known is not None):
         raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'], items)}.")
     if question is None:

@@ -18,7 +18,7 @@ from bayes_assess._tools.files import is_journal
 from bayes_assess._tools.strict_json import dumps
 from bayes_assess.errors import JournalError
 
-VERSION = 3  # of journals: of the file, and of what it says; a reader refuses every other one
+VERSION = 4  # of journals: of the file, and of what it says; a reader refuses every other one
 TABLES = (
     """CREATE TABLE header (format TEXT NOT NULL, version INTEGER NOT NULL, created TEXT NOT NULL, meta TEXT NOT NULL,
     checksum INTEGER NOT NULL)""",

@@ -90,7 +90,7 @@ def test_one_score_column_in_a_list_is_refused_with_the_way_to_name_it(read):
 @pytest.mark.parametrize("given", [{"scores": 3}, {"scores": "score", "show": 3}])
 @pytest.mark.parametrize("read", [ba.read_pool, ba.read_ranked])
 def test_a_column_by_its_number_is_refused(read, given):
-    with pytest.raises(PoolError, match="Columns are named by texts; found 3."):
+    with pytest.raises(PoolError, match=r"Columns are named by texts; found 3."):
         read(pl.DataFrame({"score": [0.2, 0.7]}), **given)
 
 
