@@ -350,3 +350,15 @@ def test_a_bin_that_keeps_its_promise_is_neither_over_nor_under_confident():
     result = a.result()
     assert "In every bin the accuracy is the mean confidence." in result.summary()
     assert not result.probability_overconfident.any()
+
+
+def test_the_greatest_error_of_a_bin_is_no_less_than_that_of_all():
+    """Of a single bin they are one, and one of them was the mean of draws: 0.626 beside 0.627."""
+    pool = ba.Pool(scores=np.ones(400))
+    a = ba.assess(pool, ba.Calibration(5), seed=1)
+    a.tell(a.ask(30).ids, np.arange(30) % 3 == 0)
+    result = a.result()
+    assert 0 <= float(result.maximum_error[0]) - float(result.estimate) < 0.01
+    for n_bins in (2, 5):
+        a = ba.assess(ba.Pool(scores=np.linspace(0, 1, 400)), ba.Calibration(n_bins), seed=1)
+        assert float(a.result().maximum_error[0]) >= float(a.result().estimate)

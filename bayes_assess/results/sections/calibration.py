@@ -107,9 +107,13 @@ class CalibrationErrors(GroupSection):
 
     @cached_property
     def maximum_error(self) -> Float[np.ndarray, " G"]:
-        """Posterior mean of the maximum calibration error over bins with items, (G,)."""
+        """Posterior mean of the maximum calibration error over bins with items, (G,).
+
+        It is no less than that of the expected error, which is known beyond what draws tell: of one bin they are one.
+        """
         first, *_ = drawn = self._drawn.maximum
-        return first + (drawn - first).mean(0)  # that of equal draws is exact
+        found = first + (drawn - first).mean(0)  # that of equal draws is exact
+        return np.maximum(found, self.evidence.estimate)
 
     @cached_property
     def maximum_error_interval(self) -> Float[np.ndarray, "G 2"]:
