@@ -70,6 +70,7 @@ def centred_table(table: LossTable) -> LossTable:
         losses=DenseLosses(losses),
         nonzero=(losses != 0).any(-1),
         parts=(own,),
+        outputs=tuple(f"{name} less the mean of all" for name in table.outputs),
         ranges=((-widest, widest),) * n,
     )
 

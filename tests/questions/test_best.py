@@ -423,3 +423,24 @@ def test_what_cannot_be_asked_is_refused_in_words_that_help():
     groups = ba.Pool(predictions=[0, 1] * 20, groups={"site": ["a", "b"] * 20})
     with pytest.raises(ba.QuestionError, match="This Compare gives no verdict whose probability a plan could follow"):
         ba.plan(groups, pairs, probability=0.9)
+
+
+def test_accuracies_less_their_mean_are_not_said_to_be_accuracies():
+    """They were, where items were set aside and where positives may hide: accuracy -0.22."""
+    rng = np.random.default_rng(2)
+    label = (rng.random(400) < 0.2).astype(int)
+    scores = np.clip(label / 2 + rng.random(400) / 2, 0, 1)
+    systems = {name: np.where(rng.random(400) < right, label, 1 - label) for name, right in (("b", 0.9), ("c", 0.6))}
+    a = ba.assess(ba.Pool(scores=scores, systems=systems), ba.Best(), seed=1)
+    queries = a.ask(40)
+    a.tell(queries.ids[:30], label[queries.ids[:30]])
+    a.skip(queries.ids[30:])
+    result, less = a.result(), "ccuracy (system c) less the mean of all"
+    (aside,) = (line for line in result.summary().splitlines() if "ccuracy (system c)" in line)
+    assert aside.startswith(f"A{less}, with a 95% credible interval, would be if all of them were positive, -0.")
+    assert set(result.sensitivity([0.1]).table()["measure"]) >= {f"a{less}"}
+    assert result.systems.tolist() == ["prediction", "b", "c"]
+    assert (
+        (ba.assess(ba.Pool(scores=scores, systems=systems), ba.Best(measure="f1")).result().groups[2])
+        == "f1 (system c)"
+    )
