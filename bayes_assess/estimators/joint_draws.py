@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.verdicts import region_masses
 
@@ -78,7 +78,11 @@ class PairDifferences(NamedTuple):
 
 
 def pair_differences(
-    draws: Float[np.ndarray, "S G"], rope: float, level: float, exact: bool = False
+    draws: Float[np.ndarray, "S G"],
+    rope: float,
+    level: float,
+    exact: bool = False,
+    cautious: Bool[np.ndarray, "S P"] | None = None,
 ) -> PairDifferences:
     """Compare all pairs of values; of very many values by fewer of their draws.
 
@@ -91,6 +95,8 @@ def pair_differences(
         Of the intervals.
     exact : bool
         Whether all draws are the values themselves.
+    cautious : (S, P) booleans, optional
+        Draws of precautions, which count for medians as in `posterior_measure`.
 
     Examples
     --------
@@ -99,12 +105,13 @@ def pair_differences(
     [0.0, 0.25, 0.75]
     """
     n = draws.shape[1]
-    draws = draws[:: max(1, len(draws) // int(np.clip(_PAIR_NUMBERS // n**2, _FEWEST, len(draws))))]
+    some = slice(None, None, max(1, len(draws) // int(np.clip(_PAIR_NUMBERS // n**2, _FEWEST, len(draws)))))
+    draws, cautious = draws[some], None if cautious is None else cautious[some]
     estimate, interval, masses = np.zeros((n, n)), np.zeros((n, n, 2)), np.zeros((n, n, 3))
     masses[np.arange(n), np.arange(n), 1] = 1.0  # each is as good as itself
     for i in range(n - 1):
         away = draws[:, [i]] - draws[:, i + 1 :]
-        difference = posterior_measure(away, exact)
+        difference = posterior_measure(away, exact, cautious)
         estimate[i, i + 1 :], interval[i, i + 1 :] = difference.value, difference.interval(level)
         masses[i, i + 1 :] = region_masses(away.T, rope + _ROUNDING)
     upper = np.triu_indices(n, 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
@@ -41,6 +41,8 @@ class Order(NamedTuple):
         Draws by which to rank.
     widest : float
         The largest difference that is possible.
+    cautious : (S, P) booleans, optional
+        Which of the draws are of precautions, see `posterior_measure`.
     """
 
     names: np.ndarray
@@ -50,6 +52,7 @@ class Order(NamedTuple):
     ends: Float[np.ndarray, "G 2"]
     joint: Float[np.ndarray, "S G"]
     widest: float
+    cautious: Bool[np.ndarray, "S P"] | None = None
 
     @property
     def low_is_best(self) -> bool:
@@ -68,7 +71,7 @@ class Order(NamedTuple):
 
     def differences(self, rope: float, level: float, exact: bool) -> PairDifferences:
         """Compare all pairs, worse and better in the place of lower and higher."""
-        found = pair_differences(self.joint, float(rope), level, exact)
+        found = pair_differences(self.joint, float(rope), level, exact, self.cautious)
         return found._replace(masses=found.masses[..., ::-1]) if self.low_is_best else found
 
 
@@ -84,7 +87,8 @@ def order_of_groups(question: Metric, evidence: MeasureEvidence) -> Order | None
     if more or len(found) < 2 or not alike or (question.by and len(question.systems) > 1):
         return None
     names = np.array([name.removeprefix(start).removesuffix(")") for name in found])
-    return Order(names, by, one.name, evidence.value, evidence.ends, evidence.joint, widest_difference(evidence))
+    values = evidence.value, evidence.ends, evidence.joint
+    return Order(names, by, one.name, *values, widest_difference(evidence), evidence.cautious)
 
 
 def widest_difference(evidence: MeasureEvidence) -> float:

@@ -201,7 +201,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     def _order(self) -> Order:
         names = np.array(self.question.systems)
         order = names, "system", self.question.measure_name, self.estimate, self.interval, self.evidence.joint
-        return Order(*order, widest_difference(self.evidence))
+        return Order(*order, widest_difference(self.evidence), self.evidence.cautious)
 
     @cached_property
     def _leads(self) -> PosteriorMeasure:

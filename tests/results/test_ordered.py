@@ -181,3 +181,20 @@ def test_accuracies_have_ranks_and_pairs_as_other_measures_have():
     with pytest.raises(ba.QuestionError):
         r.pairs(rope=1.0)
     assert not hasattr(told(60).result(), "size")
+
+
+def test_pairs_and_the_comparison_of_two_measures_are_one_number():
+    """Both are medians in which precautions count as they do in estimates; those of pairs counted them in full."""
+    rng = np.random.default_rng(2)
+    label = (rng.random(300) < 0.15).astype(int)
+    scores = np.clip(label / 2 + rng.random(300) / 2, 0, 1)
+    systems = {name: np.where(rng.random(300) < right, label, 1 - label) for name, right in (("b", 0.9), ("c", 0.7))}
+    a = ba.assess(ba.Pool(scores=scores, systems=systems), ba.Metric("f1", systems=["prediction", "b", "c"]), seed=1)
+    queries = a.ask(20)
+    a.tell(queries.ids, label[queries.ids])
+    result = a.result()
+    assert result.evidence.cautious.any()
+    pairs = result.pairs()
+    for first, second, difference in zip(pairs["first"], pairs["second"], pairs["difference"], strict=True):
+        alone = result.difference(f"f1 (system {first})", f"f1 (system {second})").estimate
+        assert difference == pytest.approx(alone, abs=1e-12)

@@ -195,9 +195,14 @@ class BeliefDraws(OnMeasures):
         """Posterior draws of the first measure."""
         return self.found.draws[:, 0]
 
+    @property
+    def cautious(self) -> Bool[np.ndarray, "S P"]:
+        """Which of the draws take positives to hide, or the surest items to err."""
+        return self.found.cautious
+
     def summarised(self, draws: Float[np.ndarray, "S n"]) -> PosteriorMeasure:
         """Summarise draws of something that were made of `joint`."""
-        return posterior_measure(draws, self.exact, self.found.cautious)
+        return posterior_measure(draws, self.exact, self.cautious)
 
     def columns(self) -> dict[str, Array]:
         """Return the intervals that lean on random items alone."""

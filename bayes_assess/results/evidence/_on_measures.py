@@ -96,6 +96,11 @@ class OnMeasures(EvidenceBase):
             """Posterior draws of the measures, or those that estimates stand for."""
             ...
 
+    @property
+    def cautious(self) -> Bool[np.ndarray, "S P"] | None:
+        """Which of the `joint` draws are of precautions, that move no estimate; None where there are none."""
+        return None
+
     @abstractmethod
     def summarised(self, draws: Float[np.ndarray, "S n"]) -> PosteriorMeasure:
         """Summarise draws of something that were made of `joint`."""
