@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Int
+from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs import ARMS, ArmDesign, CellState, Design
 from bayes_assess.designs._blocks import SideBySide, drawn_without_replacement
 from bayes_assess.models.belief import Belief, draws_on_host, runs_on_numpy
@@ -80,7 +81,7 @@ class ArmFutures(Futures[CellState]):
                 pending=np.zeros_like(remaining),
                 remaining=remaining,
                 weight=np.asarray(self.state.weight),
-                reward=cast("Any", self.setting.reward),
+                reward=cast(Reward, self.setting.reward),
             )
             asked = self.design.ask_block(self._rng, campaigns, n)
             labels = drawn_without_replacement(self._rng, labels_left, asked)
