@@ -193,13 +193,17 @@ class Paula(RankedDesign):
         return plan_of(edges, wanted, p_min)
 
     def band(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan, delta: float | None) -> Band:
-        """Bound the positives between windows by the precision of both; labels that are missing may be anything."""
+        """Bound the positives between windows by the precision of both; labels that are missing may be anything.
+
+        For estimates they are like the others of their window; of one without labels, half of them are positive.
+        """
         n, positive = labels.counts(plan.edges)
         windows = plan.wanted > 0
         ranks = plan.edges[windows]
         n, positive, size = n[windows], positive[windows], plan.wanted[windows]
         if delta is None:
-            shares = [debiased((positive + (size - n) / 2) / size, promise.eta)] * 2
+            share = np.divide(positive, n, out=np.full(len(n), 0.5), where=n > 0)
+            shares = [debiased(share, promise.eta)] * 2
         else:
             shares = debiased_interval(positive / size, (positive + size - n) / size, promise.eta)
         ends = [window_bounds(ranks, share, share[0] * size[0]) for share in shares]

@@ -71,6 +71,17 @@ def test_the_first_head_is_a_stratum_until_it_is_part_of_a_whole_one(every):
     assert last.wanted[1] >= (n_items - head) * samples / head
 
 
+def test_labels_that_a_window_lacks_are_estimated_by_the_others():
+    promise, design = PROMISE._replace(p_min=None), Paula(window=10)
+    plan = design.start(promise, 200)
+    ranks = np.concatenate([np.arange(e - w + 1, e + 1) for e, w in zip(plan.edges, plan.wanted, strict=True) if w])
+    some = RankedLabels(ranks[::2], ranks[::2] <= plan.edges[0], 200)  # no positive one beyond the head
+    band = design.band(promise, some, plan, None)
+    np.testing.assert_allclose(band.lower_at(np.array([200])), plan.edges[0] / 200, rtol=0.1)
+    nothing = design.band(promise, RankedLabels(ranks[:0], ranks[:0] > 0, 200), plan, None)
+    assert nothing.upper_at(np.array([200])) == 0.5
+
+
 def test_labels_that_a_window_lacks_may_be_anything():
     promise, design = PROMISE._replace(p_min=None), Paula(window=10)
     plan = design.start(promise, 200)
