@@ -101,10 +101,20 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
         except (ValueError, TypeError):  # a word among numbers
             return one_line(str(value))
     if isinstance(value, (float, np.floating)):
-        text = format(float(value), spec_of_floats)
-        vanished = value != 0 and math.isfinite(value) and float(text) == 0
-        return format(float(value), ".0e") if vanished else text  # a small probability is not zero
+        return rounded(float(value), spec_of_floats)
     return one_line(str(value))
+
+
+def rounded(value: float, spec: str = ".3f") -> str:
+    """Write a number with so many decimals; a small probability is not zero.
+
+    Examples
+    --------
+    >>> rounded(0.0625), rounded(0.0), rounded(0.00021)
+    ('0.062', '0.000', '2e-04')
+    """
+    text = format(value, spec)
+    return format(value, ".0e") if value != 0 and math.isfinite(value) and float(text) == 0 else text
 
 
 def _float_format(numbers: Sequence[float]) -> str:

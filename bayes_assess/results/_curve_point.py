@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import plural, rounded
 
 
 class Measured(NamedTuple):
@@ -27,7 +27,7 @@ class Measured(NamedTuple):
     design_interval: Float[np.ndarray, " 2"] | None
 
     def __str__(self) -> str:
-        return f"{self.estimate:.3f} [{self.interval[0]:.3f}, {self.interval[1]:.3f}]"
+        return f"{rounded(self.estimate)} {_ends(self.interval)}"
 
 
 class CurvePoint(NamedTuple):
@@ -56,5 +56,9 @@ class CurvePoint(NamedTuple):
         reach = f"{plural(self.n_predicted, 'item')} reach{'es' * (self.n_predicted == 1)}"
         text = f"Threshold {self.threshold:.4g}, which {reach}: {said}"
         ends = {name: one.design_interval for name, one in measured.items()}
-        without = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
+        without = ", ".join(f"{name} {_ends(two)}" for name, two in ends.items() if two is not None)
         return f"{text}; without trusting the scores {without}." if without else f"{text}."
+
+
+def _ends(interval: Float[np.ndarray, " 2"]) -> str:
+    return f"[{rounded(interval[0])}, {rounded(interval[1])}]"

@@ -12,7 +12,7 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import labels_suggest
+from bayes_assess._tools.text import labels_suggest, rounded
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.precision_bounds import positives_in_all
 from bayes_assess.questions import PrecisionCurve
@@ -112,10 +112,11 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
     def _answer(self) -> list[str]:
         n, known = self.n_items, labels_suggest(self.labels_used)
         tenth, (value, lower, upper) = max(1, n // 10), self.at(n)
-        said = f"Precision is {self.at(tenth).estimate:.3f} in the first {tenth:,} items and {value:.3f} in all {n:,}"
+        first = rounded(self.at(tenth).estimate)
+        said = f"Precision is {first} in the first {tenth:,} items and {rounded(value)} in all {n:,}"
         if self.evidence.exact:
             return [f"{said} (exact)."]
-        lines = [f"{said}, {self.level:.0%} {self.guarantee} interval [{lower:.3f}, {upper:.3f}]."]
+        lines = [f"{said}, {self.level:.0%} {self.guarantee} interval [{rounded(lower)}, {rounded(upper)}]."]
         if self._is_contradicted:
             lines.append(
                 f"{CONTRADICTING} the scores: what they say of some rank and what the other labels suggest have "
@@ -135,7 +136,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
             return f"Without trusting the scores, nothing can be said yet; {said}."
         rank, (lower, upper) = self._ranks[known[-1]], design[known[-1]]
         where = "all" if rank == self.n_items else f"the first {rank:,} items"
-        return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in {where}; {said}."
+        return f"Without trusting the scores: [{rounded(lower)}, {rounded(upper)}] in {where}; {said}."
 
     def _variables(self) -> Variables:
         n = len(self._ranks)

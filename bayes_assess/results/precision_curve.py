@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import plural, rounded
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
 from bayes_assess.estimators.precision_band import RateBand
 from bayes_assess.estimators.precision_bounds import positives_in_all
@@ -166,8 +166,9 @@ class PrecisionCurveResult(RankedAnswer):
         value, lower, upper = self.at(self.n_items)
         head = min(int(self.queried[0]), self.n_items)
         first = f"{self._said_of(head)} in the first {head:,} items and " if head < self.n_items else ""
-        ends = " (exact)" if self.guarantee == "exact" else f", {self.level:.0%} band [{lower:.3f}, {upper:.3f}]"
-        lines.append(f"Precision is {first}{value:.3f} in all {self.n_items:,}{ends}.")
+        band = f", {self.level:.0%} band [{rounded(lower)}, {rounded(upper)}]"
+        ends = " (exact)" if self.guarantee == "exact" else band
+        lines.append(f"Precision is {first}{rounded(value)} in all {self.n_items:,}{ends}.")
         if self.contradicted is not None:
             first, second = self.contradicted
             lines.append(
@@ -196,7 +197,8 @@ class PrecisionCurveResult(RankedAnswer):
     def _said_of(self, rank: int) -> str:
         """Return the precision down to a rank in words, with its band unless it is known."""
         value, lower, upper = self.at(rank)
-        return f"{value:.3f} [{lower:.3f}, {upper:.3f}]" if lower < upper else f"{value:.3f}"
+        band = f" [{rounded(lower)}, {rounded(upper)}]" if lower < upper else ""
+        return f"{rounded(value)}{band}"
 
     def plot(
         self,

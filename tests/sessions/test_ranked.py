@@ -96,6 +96,16 @@ def test_result_before_any_label_knows_nothing():
     assert "wants more labels" in r.summary()
 
 
+def test_small_precisions_are_not_said_to_be_zero():
+    a = ba.assess(ba.RankedList(3_000_000), ba.PrecisionCurve(epsilon=0.3, beta=1.5, slack=20), seed=0)
+    queries = a.ask(200)
+    a.tell(queries.ids, (queries.ranks < 50).astype(int))
+    r = a.result()
+    value, lower, _ = r.at(3_000_000)
+    assert 0 < lower <= value < 0.0005
+    assert f"and {value:.0e} in all 3,000,000, 95% band [{lower:.0e}, " in r.summary()
+
+
 def test_a_head_that_is_not_labelled_whole_is_said_with_its_band():
     a = ba.assess(ba.RankedList(5000), ba.PrecisionCurve(epsilon=0.3, beta=1.5, slack=20), seed=0)
     assert "Precision is 0.500 [0.000, 1.000] in the first 49 items and 0.500 in all 5,000" in a.result().summary()
