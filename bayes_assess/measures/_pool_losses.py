@@ -22,7 +22,7 @@ from bayes_assess.measures._losses import LARGEST_DENSE, compress, join, losses_
 from bayes_assess.measures._measure import Measure, Risk, output_names, sizes
 from bayes_assess.measures._pr_curve import PRCurveMeasure, PRCurveTable, curve_table
 from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
-from bayes_assess.measures._ratios import slopes_of_ratio
+from bayes_assess.measures._ratios import AT_ONCE, slopes_of_ratio
 from bayes_assess.measures._registry import measure
 from bayes_assess.measures._stacked import Part
 from bayes_assess.pool.pool import Pool
@@ -277,7 +277,8 @@ class _Builder:
             averaged = 1 if self.average is None else n_groups
             g, defined = (_WithinGroup(_function(spec)), _is_drawn) if is_ratio else (_function(spec), spec.defined)
             derivative = _SlopeWithinGroup(spec.derivative) if is_ratio and spec.derivative else spec.derivative
-            parts.append(Part(g, defined, size, tuple(starts), averaged, derivative, spec.elementwise))
+            at_once = spec.derivative in AT_ONCE
+            parts.append(Part(g, defined, size, tuple(starts), averaged, derivative, spec.elementwise, at_once))
             names = output_names(spec, k, self.pool.classes)
             outputs += [name + ending for ending in self._endings() for name in names]
             ranges += [spec.range] * (k * len(starts) // averaged)

@@ -128,12 +128,25 @@ def derivative_of_ratio(risk: Risk) -> Float[Array, "k D"]:
     return xp.stack(slopes_of_ratio(risk[0], risk[1]))[None]
 
 
+def _derivative_of_share_right(risk: Risk) -> Float[Array, "k D"]:
+    return -xp.ones_like(risk)[None]
+
+
+def _derivative_of_mean(risk: Risk) -> Float[Array, "k D"]:
+    return xp.ones_like(risk)[None]
+
+
+def _derivative_of_jaccard_of_errors(risk: Risk) -> Float[Array, "k D"]:
+    return (-2 / (1 + risk) ** 2)[None]
+
+
 _DERIVATIVES: dict[Callable[..., Value], Callable[..., Array]] = {
     one_ratio: derivative_of_ratio,
-    share_right: lambda risk: -xp.ones((1, 1)),
-    mean_loss: lambda risk: xp.ones((1, 1)),
-    _jaccard_of_errors: lambda risk: (-2 / (1 + risk) ** 2)[None],
+    share_right: _derivative_of_share_right,
+    mean_loss: _derivative_of_mean,
+    _jaccard_of_errors: _derivative_of_jaccard_of_errors,
 }
+AT_ONCE = frozenset(_DERIVATIVES.values())  # which take risks (d, ...) with more axes, too
 
 
 @made_once

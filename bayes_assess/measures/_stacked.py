@@ -30,6 +30,7 @@ class Part:
     averaged: int = 1  # so many consecutive copies become one, their mean
     derivative: Callable[[Float[Array, " D"]], Array] | None = None  # Dg, in closed form
     elementwise: bool = False  # whether g and is_defined take arrays of risks, whose losses come first
+    at_once: bool = False  # whether the derivative does, too, and returns (k, d, ...)
 
     @property
     def places(self) -> Int[np.ndarray, "N D"]:
@@ -58,6 +59,13 @@ class Part:
         else:
             matrix = _differentiated(self, risk)
         return xp.where(xp.isfinite(matrix), matrix, 0.0)
+
+    def jacobians(self, risks: Float[Array, "N D"]) -> Float[Array, "N K D"]:
+        """Differentiate g at the risks of all copies."""
+        if self.derivative is None or not (self.at_once and engine.is_eager()):
+            return engine.vmap(self.jacobian)(risks)
+        matrices = xp.moveaxis(xp.asarray(self.derivative(risks.T), xp.float64), -1, 0)
+        return xp.where(xp.isfinite(matrices), matrices, 0.0)
 
     def _exactly(self) -> AbstractContextManager[None]:
         """Give functions of users 64 bits, which may be written for JAX."""
@@ -96,7 +104,7 @@ def defined(parts: tuple[Part, ...], risk: Float[Array, "*batch D"]) -> Bool[Arr
 @partial(engine.jit, static_argnums=0)
 def jacobian(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Float[Array, "K D"]:
     """Differentiate all outputs; a copy's outputs depend on its own losses alone."""
-    blocks = [engine.vmap(part.jacobian)(risk[part.places]) / part.averaged for part in parts]
+    blocks = [part.jacobians(risk[part.places]) / part.averaged for part in parts]
     sizes = [block.shape[0] // part.averaged * block.shape[1] for part, block in zip(parts, blocks, strict=True)]
     matrix = xp.zeros((sum(sizes), risk.shape[0]), xp.float64)
     at = 0

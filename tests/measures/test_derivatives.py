@@ -80,6 +80,23 @@ def test_derivatives_in_closed_form_are_those_that_jax_finds(table):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("average", [None, "macro"])
+def test_ratios_and_means_of_all_groups_are_differentiated_at_once(average):
+    pool = ba.Pool(scores=np.full(600, 0.4), predictions=np.arange(600) % 2, groups={"site": np.arange(600) % 300})
+    table = table_for(["recall", "f1", "jaccard", "accuracy", "rate"], pool, by="site", average=average)[1]
+    calls = []
+
+    def counted(of):
+        return lambda risk: (calls.append(risk.shape), of(risk))[1]
+
+    at_once = replace(table, parts=tuple(replace(part, derivative=counted(part.derivative)) for part in table.parts))
+    one_by_one = replace(table, parts=tuple(replace(part, at_once=False) for part in table.parts))
+    for risk in (*risks(table, 2), np.zeros(table.n_losses)):
+        with engine.eager(), np.errstate(all="raise"):
+            np.testing.assert_array_equal(at_once.jacobian(risk), one_by_one.jacobian(risk))
+    assert len(calls) == 3 * 5
+
+
 @pytest.mark.parametrize("table", BATCHED)
 def test_batches_are_computed_entry_by_entry(table):
     batch = risks(table, 6).reshape(2, 3, -1)
