@@ -68,8 +68,8 @@ def status(
     assessment, result = _answered(run, level, pool, asked)
     threshold = None if wanted is None else text.threshold(result, wanted)
     if json:
-        found = {} if threshold is None else {"threshold": threshold}
-        _print_json({**result.to_dict(), **text.numbers(assessment), **found})
+        further = {} if threshold is None else {"threshold": threshold}
+        _print_json({**result.to_dict(), **text.numbers(assessment), **further})
     else:
         echo(result.summary())
         if threshold is not None:
@@ -103,8 +103,8 @@ def export(
     files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
     check_writable(output)
     with let_go(files.reopen(run, pool)) as assessment:
-        found = assessment.export(output)
-    echo(f"Wrote {plural(len(found), 'label')} to {output}.")
+        table = assessment.export(output)
+    echo(f"Wrote {plural(len(table), 'label')} to {output}.")
 
 
 def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force = False, pool: Moved = None) -> None:
@@ -116,22 +116,22 @@ def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force
 
     files.refuse_to_overwrite(csv, force, files.inputs_of(run, pool))
     with let_go(files.reopen(run, pool)) as assessment:
-        found, error, unknown = assessment.agreement(), None, ""
+        team_agreement, error, unknown = assessment.agreement(), None, ""
         try:
             error = assessment.labelling_error()
         except LabelError as refused:  # of several labels per item, and of numbers
             unknown = str(refused)
     if json:
         wrong = None if error is None else error.rate, None if error is None else error.interval.tolist()
-        _print_json({**found.to_dict(), **dict(zip(("wrong", "wrong_interval"), wrong, strict=True))})
+        _print_json({**team_agreement.to_dict(), **dict(zip(("wrong", "wrong_interval"), wrong, strict=True))})
     else:
-        echo(found.summary())
-        text.print_table(found.table())
+        echo(team_agreement.summary())
+        text.print_table(team_agreement.table())
         echo(unknown if error is None else error.summary())
         if error is not None:
             echo(text.counting_on_wrong_labels(error, assessment.result()))
     if csv is not None:
-        found.table().to_csv(csv)
+        team_agreement.table().to_csv(csv)
         echo(f"Wrote {csv}.", err=json)
 
 
@@ -163,18 +163,20 @@ def plan(
 
     files.check_table_and_figure(csv, plot, force, files.inputs_of(run, pool))
     with let_go(files.reopen(run, pool)) as assessment, progress("Planning"):
-        found = assessment.plan(width, probability=probability, of=of.value, level=0.95 if level is None else level)
+        labels_plan = assessment.plan(
+            width, probability=probability, of=of.value, level=0.95 if level is None else level
+        )
     if json:
-        _print_json(found.to_dict())
+        _print_json(labels_plan.to_dict())
     else:
-        echo(found.summary())
+        echo(labels_plan.summary())
         echo()
-        text.print_table(found.table())
+        text.print_table(labels_plan.table())
     if csv is not None:
-        found.table().to_csv(csv)
+        labels_plan.table().to_csv(csv)
         echo(f"Wrote {csv}.", err=json)
     if plot is not None:
-        files.save_figure(found.plot(), plot)
+        files.save_figure(labels_plan.plot(), plot)
         echo(f"Wrote {plot}.", err=json)
 
 

@@ -156,8 +156,8 @@ def ask(
     except KeyboardInterrupt:
         echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    told = files.as_command(["bayes-assess", "tell", str(run)])
-    echo(rows.written(f"{plural(len(queries), 'item')} to {output}{fewer}", output, tool, told))
+    command = files.as_command(["bayes-assess", "tell", str(run)])
+    echo(rows.written(f"{plural(len(queries), 'item')} to {output}{fewer}", output, tool, command))
 
 
 app.command(

@@ -215,10 +215,10 @@ def _in_words(results: dict[str, GroupResult], study: Study, accuracy: float) ->
         f"{name} are the weakest, {study.truth[weakest]:.3f} correct."
     ]
     for design, result in results.items():
-        found = result.identified[0]
-        verdict = "right" if found == name else "wrong"
+        identified = result.identified[0]
+        verdict = "right" if identified == name else "wrong"
         lines.append(
-            f"{design.capitalize()} points to {found} with probability {result.probability_worst.max():.2f} "
+            f"{design.capitalize()} points to {identified} with probability {result.probability_worst.max():.2f} "
             f"({verdict}), and spent {result.labelled[weakest]} of its {result.labels_used} labels on {name}."
         )
     needed = study.labels_to("mrr", GOAL)

@@ -132,10 +132,10 @@ def run(
     """
     output = output_folder(output)
     reviews = judged_reviews(seed)
-    right = (reviews.pool.classes[reviews.pool.predictions] == reviews.labels).mean()
+    share = (reviews.pool.classes[reviews.pool.predictions] == reviews.labels).mean()
     intro = (
         f"A classifier of words learned from {N_TRAINING} reviews of a web shop and judges {N_REVIEWS:,} others, of "
-        f"the shop and of an app: good or bad. It is right in {right:.0%} of cases. What share of them is really good? "
+        f"the shop and of an app: good or bad. It is right in {share:.0%} of cases. What share of them is really good? "
         f"The judge has a figure for nothing; a campaign asks a person about {N_LABELS} reviews."
     )
     say(fill(intro, 79))

@@ -42,7 +42,7 @@ def parse_design(text: str) -> str | Design | RankedDesign:
     kind = designs[name]
     # Options of numbers and texts; strata of features are for Python.
     parameters = inspect.signature(kind).parameters.items()
-    known = {option: _kind_of(one) for option, one in parameters if _kind_of(one) is not None}
+    known = {option: _kind_of(parameter) for option, parameter in parameters if _kind_of(parameter) is not None}
     options = {}
     for pair in given:
         option, equals, value = pair.partition("=")

@@ -147,8 +147,8 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
                 f"{listing([name for names in wider.values() for name in names])}, by --by or --second."
             )
         # The same items: `reopen` has compared what the journal knows of them.
-        found = _items_of(path, {**options, **wider}, meta)
-        assessment.pool = found.as_pool()
+        items = _items_of(path, {**options, **wider}, meta)
+        assessment.pool = items.as_pool()
     return assessment
 
 
@@ -214,8 +214,8 @@ def read_told(
 
     repeated = assessment.repeats_items
     # Tools always name annotators; sessions that keep one label of every item take those on which they agree.
-    one = is_export(path) and assessment.one_annotator
-    who = None if one else "annotator"
+    single = is_export(path) and assessment.one_annotator
+    who = None if single else "annotator"
     sheet = read_sheet(path, pool, id, label, unsure, None if repeated else check, unknown, who, repeated)
     open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
     names = np.where(sheet.annotators == "", annotator or "", sheet.annotators)
@@ -229,8 +229,8 @@ def _without_other_halves(assessment: AnySession, sheet: Sheet) -> Sheet:
     if not lost.any():
         return sheet
     note = f"Left out {plural(int(lost.sum()), 'label')} of pairs of which nobody can label the other half."
-    told = {column: getattr(sheet, column)[~lost] for column in ("ids", "labels", "annotators")}
-    return sheet._replace(**told, notes=[*sheet.notes, note])
+    columns = {column: getattr(sheet, column)[~lost] for column in ("ids", "labels", "annotators")}
+    return sheet._replace(**columns, notes=[*sheet.notes, note])
 
 
 def read_corrections(assessment: AnySession, path: Path, id: str, label: str) -> Sheet:
@@ -266,8 +266,8 @@ def known_labels(pool: Pool, ids: np.ndarray, labels: np.ndarray, name: str) -> 
     times = np.bincount(items, minlength=pool.n_items)
     if (times != 1).any():
         item = int(np.argmax(times != 1))
-        found = "no label" if times[item] == 0 else f"{times[item]} labels"
-        raise LabelError(f"simulate needs one label for every item, but {name} has {found} of {show(pool.ids[item])}.")
+        given = "no label" if times[item] == 0 else f"{times[item]} labels"
+        raise LabelError(f"simulate needs one label for every item, but {name} has {given} of {show(pool.ids[item])}.")
     ordered = np.empty(pool.n_items, labels.dtype)
     ordered[items] = labels
     return ordered
@@ -306,8 +306,8 @@ def pool_and_labels(
         raise PoolError("A simulated campaign needs the labels of all items in memory; give one file, without --scan.")
     if Path(labels).is_file():
         pool = read_items(path, options, ranked=False, seed=0, of_ranks=of_ranks).as_pool()
-        ids, told, _, _ = read_texts(Path(labels), options["id"] or "id", label_column)
-        known = known_labels(pool, ids, told, labels)
+        ids, texts, _, _ = read_texts(Path(labels), options["id"] or "id", label_column)
+        known = known_labels(pool, ids, texts, labels)
     elif Path(labels).suffix.lower() in (".csv", ".tsv"):  # a name of a file rather than of a column
         raise FileNotFoundError(2, "No such file", labels)
     else:
@@ -336,8 +336,8 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str, of_ran
     pool = read_items(path, options, ranked=False, seed=0, of_ranks=True) if scored else read_pool(path, **options)
     array = _array_of(path, labels) if npz else None
     if isinstance(pool, RankedList):  # whose items are in another order than the file's
-        pool, told = pool.as_pool(), read_pool(path, id=options["id"], prediction=labels)
-        return pool, known_labels(pool, told.ids, told.classes[told.predictions].astype(str), str(path))
+        pool, labelled = pool.as_pool(), read_pool(path, id=options["id"], prediction=labels)
+        return pool, known_labels(pool, labelled.ids, labelled.classes[labelled.predictions].astype(str), str(path))
     known = pool.groups[labels] if array is None else array
     if path.suffix.lower() in (".csv", ".tsv") and known.dtype.kind == "i":
         numerals = pool.classes.dtype.kind == "U" and np.strings.isdecimal(pool.classes).any()

@@ -36,12 +36,12 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except typer.BadParameter as error:  # which Typer shows
-            found = _CHOICE.search(error.message)
-            if found:
+            match = _CHOICE.search(error.message)
+            if match:
                 error.message = error.message.removeprefix("Value error, ")  # of Pydantic, by which Typer reads choices
-                choices = re.findall(r"'([^']*)'", found[2])
-                named = _as_measure(found[1], choices, alike=1.0)  # 'recall' is a measure, and like 'group-recall'
-                error.message += named or did_you_mean(found[1], choices) or _as_measure(found[1], choices)
+                choices = re.findall(r"'([^']*)'", match[2])
+                named = _as_measure(match[1], choices, alike=1.0)  # 'recall' is a measure, and like 'group-recall'
+                error.message += named or did_you_mean(match[1], choices) or _as_measure(match[1], choices)
             raise
         except BayesAssessError as error:
             message = with_options(str(error), self._flags(ctx))
@@ -57,8 +57,8 @@ class _Commands(TyperGroup):
         What another command says of these is what to start a session with.
         """
         commands = [self.get_command(ctx, name) for name in ("start", ctx.invoked_subcommand or "")]
-        options = [one for command in commands for one in getattr(command, "params", ())]
-        return {one.name: one.opts[-1] for one in options if one.param_type_name == "option"}
+        options = [option for command in commands for option in getattr(command, "params", ())]
+        return {option.name: option.opts[-1] for option in options if option.param_type_name == "option"}
 
 
 def _as_measure(name: str, questions: list[str], alike: float = 0.6) -> str:

@@ -118,14 +118,14 @@ def disagreements(
 
     files.check_output(output, force, tool, files.inputs_of(run, pool))
     with let_go(files.reopen(run, pool)) as assessment:
-        found = assessment.disagreements()
+        items = assessment.disagreements()
     echo(rows.differing(assessment))
     if output is None:
-        if len(found):
-            text.print_table(found.table())
+        if len(items):
+            text.print_table(items.table())
         return
-    files.write_sheet(found, output, tool=tool)  # an empty one, too: an older sheet is no answer
-    if not len(found):
+    files.write_sheet(items, output, tool=tool)  # an empty one, too: an older sheet is no answer
+    if not len(items):
         echo(f"Wrote {output}, which holds no items: there is nothing to decide.")
         return
     echo(rows.written(str(output), output, tool, files.as_command(["bayes-assess", "resolve", str(run)])))
@@ -174,9 +174,9 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
 
     assessment = files.reopen(run, pool)
     with let_go(assessment):
-        found = assessment.ids_named(ids)
-        n = assessment.skip(found)
-        named = set(assessment.labelled_with(found).ravel().tolist())
+        item_ids = assessment.ids_named(ids)
+        n = assessment.skip(item_ids)
+        named = set(assessment.labelled_with(item_ids).ravel().tolist())
     echo(rows.set_aside(n, before=len(named) - n))
     echo(text.labels_so_far(assessment))
 

@@ -52,15 +52,15 @@ def ask_server(words: list[str]) -> int | None:
     if notice is None:
         return None
     try:
-        found = _sent(notice, {"words": words, "folder": os.getcwd()})
+        reply = _sent(notice, {"words": words, "folder": os.getcwd()})
     except ConnectionRefusedError:  # it has just ended
         return None
     except (OSError, ValueError) as error:
         sys.stderr.write(f"Error: The page of this run is served, but its server did not answer ({error}).\n")
         return 1
-    sys.stdout.write(found["out"])
-    sys.stderr.write(found["err"])
-    return found["code"]
+    sys.stdout.write(reply["out"])
+    sys.stderr.write(reply["err"])
+    return reply["code"]
 
 
 def _sent(notice: Notice, message: Mapping[str, Json]) -> Ran:

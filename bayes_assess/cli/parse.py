@@ -222,21 +222,21 @@ def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
 
 def _in_order(names: list[str], classes: np.ndarray, path: Path, what: str) -> list[int]:
     """Where every class stands among the names of a cost matrix's rows or columns."""
-    found = spelled_as(classes, np.array(names, dtype=str)).tolist()
+    named = spelled_as(classes, np.array(names, dtype=str)).tolist()
     wanted = classes.astype(str).tolist()
     needs = f"it needs one for every class ({listing(classes)})"
-    for i, name in enumerate(found):
+    for i, name in enumerate(named):
         if name not in wanted:
             raise QuestionError(
                 f"{path} has a {what} {names[i]!r}, which is none of the classes ({listing(classes)}); if it should be "
                 "one, name all classes by --classes."
             )
-        if name in found[:i]:
+        if name in named[:i]:
             raise QuestionError(f"{path} has two {what}s {names[i]!r}; {needs}.")
     for name in wanted:
-        if name not in found:
+        if name not in named:
             raise QuestionError(f"{path} has no {what} {name!r}; {needs}.")
-    return [found.index(name) for name in wanted]
+    return [named.index(name) for name in wanted]
 
 
 def _one_or_more(text: str) -> str | list[str]:

@@ -134,8 +134,8 @@ def _verdict(result: CompareResult) -> Table:
 def _sides(result: CompareResult) -> Table:
     full, (first, second) = result.table(), result.names
     if "systems" in full.columns:
-        right = ("both right", "first right", "second right", "neither")  # in the order of the columns
-        named = zip(("systems", "items", "labels", *right), full.columns, strict=True)
+        headings = ("both right", "first right", "second right", "neither")  # in the order of the columns
+        named = zip(("systems", "items", "labels", *headings), full.columns, strict=True)
         return _fitted(
             {str(name): full[column] for name, column in named},
             f"Labels by who is right: first {first}, second {second}",
@@ -184,8 +184,8 @@ def _over(full: Table, place: str, ends: str, spec: str) -> Table:
     """Tabulate precision and recall with their ends at every threshold, or rank."""
     columns: dict[str, ArrayLike] = {place: full[place]}
     for name in ("precision", "recall"):
-        found = Table({"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]})
-        columns |= {name: full[name], f"{name} {ends}": _intervals(found)}
+        bounds = Table({"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]})
+        columns |= {name: full[name], f"{name} {ends}": _intervals(bounds)}
     return Table(columns, title=full.title, formats={place: spec, "precision": ".3f", "recall": ".3f"})
 
 

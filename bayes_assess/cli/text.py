@@ -147,7 +147,7 @@ def _positive(question: Question, pool: Pool) -> str:
 def _(question: Metric, pool: Pool) -> str:
     if pool.multilabel:
         return ""
-    binary = any(one.binary or one.is_curve for one in combine(question.measure))
+    binary = any(spec.binary or spec.is_curve for spec in combine(question.measure))
     code = positive_code(pool, question.positive)
     return f"; the positive class is {pool.classes[code]}" if binary and code is not None else ""
 
@@ -173,10 +173,10 @@ def _(question: TwoSystems, assessment: Assessment) -> tuple[str, str]:
 
 @_asked.register
 def _(question: Metric, assessment: Assessment) -> tuple[str, str]:
-    cells, left = assessment.cells, assessment.n_remaining
+    cells, n_left = assessment.cells, assessment.n_remaining
     whole = assessment.design.strata_of(assessment.pool) is None
     strata = "" if whole else f" in {cells.parts[0].description}{_note(cells)}"
-    matter = f", of which {left:,} can matter" if left < assessment.pool.n_items else ""
+    matter = f", of which {n_left:,} can matter" if n_left < assessment.pool.n_items else ""
     systems = f"of {' and '.join(question.systems)}" if question.systems else ""
     how = "by" if question.average is None else f"as the {question.average} average over"
     groups = "" if question.by is None else f"{how} {question.by}"
@@ -199,9 +199,9 @@ def _note(cells: Cells) -> str:
 
 def numbers(assessment: AnySession) -> dict[str, int]:
     """Return how many labels were used, and what became of the other items."""
-    found = {"labels_used": assessment.labels_used, "pending": assessment.n_pending, "skipped": assessment.n_skipped}
-    found["disagreements"] = assessment.n_disagreements
-    return found | {"remaining": assessment.n_remaining, "items": assessment.pool.n_items}
+    counts = {"labels_used": assessment.labels_used, "pending": assessment.n_pending, "skipped": assessment.n_skipped}
+    counts["disagreements"] = assessment.n_disagreements
+    return counts | {"remaining": assessment.n_remaining, "items": assessment.pool.n_items}
 
 
 @singledispatch
@@ -232,12 +232,12 @@ def _used(assessment: AnySession) -> tuple[str, str]:
 def counting_on_wrong_labels(error: LabellingError, result: Result | PrecisionCurveResult) -> str:
     """Say what an answer is where labels may be wrong, or why that cannot be said."""
     try:
-        found = error.adjusted(result)
+        adjusted = error.adjusted(result)
     except (QuestionError, LabelError) as refused:
         return str(refused)
-    draws, name = found.draws, result.question.name
+    draws, name = adjusted.draws, result.question.name
     if draws.ndim > 1 and draws.shape[1] > 1:
-        draws, name = draws @ (found.size / np.sum(found.size)), f"{name}, overall"
+        draws, name = draws @ (adjusted.size / np.sum(adjusted.size)), f"{name}, overall"
     low, high = np.quantile(draws, [(1 - result.level) / 2, (1 + result.level) / 2])
     return (
         f"Counting on wrong labels, {name}: {draws.mean():.3f}, {result.level:.0%} credible interval [{low:.3f}, "
@@ -271,11 +271,11 @@ def labels_to(study: Study) -> str:
     for score in study.question.scores:
         side = "at most" if study.question.lower_is_better[score] else "above"
         goal = f"{side} {study.question.goals[score]:g}"
-        found = {
+        needed = {
             name: n for name, n in study.labels_to(score).items() if not np.isnan(study.scores[name][score]).all()
         }  # designs without a proposal have none to diverge from the best
-        if not found:
+        if not needed:
             continue
-        needs = ", ".join(f"{name} {'not reached' if n is None else f'{n:,}'}" for name, n in found.items())
+        needs = ", ".join(f"{name} {'not reached' if n is None else f'{n:,}'}" for name, n in needed.items())
         lines.append(f"Labels until the mean {score} is {goal} and stays there: {needs}.")
     return "\n".join(lines)

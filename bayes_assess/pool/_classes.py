@@ -118,9 +118,11 @@ def infer_classes(
     alike = [(values, flags) for values, flags in others if values.dtype.kind == predictions.dtype.kind]
     if boolean and all(flags for _, flags in alike):
         return np.arange(2)
-    found = np.unique(np.concatenate([distinct(values) for values in (predictions, *(one for one, _ in alike))]))
-    both = found.dtype.kind == "i" and found[0] >= 0 and found[-1] <= 1
-    return np.arange(2) if both else found
+    classes = np.unique(
+        np.concatenate([distinct(values) for values in (predictions, *(column for column, _ in alike))])
+    )
+    both = classes.dtype.kind == "i" and classes[0] >= 0 and classes[-1] <= 1
+    return np.arange(2) if both else classes
 
 
 def codes_of(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, int | None]:
@@ -158,7 +160,7 @@ def _each_as_int(text: np.ndarray) -> np.ndarray:
     """Text of which some is no integer: the least int64, which names no class, stands for that."""
     nothing = np.iinfo(np.int64).min
     clean = [text_as_int(np.asarray([value])) for value in text.tolist()]
-    return np.array([nothing if one is None else one[0] for one in clean], dtype=np.int64)
+    return np.array([nothing if number is None else number[0] for number in clean], dtype=np.int64)
 
 
 def _one_by_one(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, int | None]:

@@ -64,8 +64,8 @@ def read_csv(path: Path, columns: Columns, classes: Any, numbering: Numbering) -
     if file.note:
         warn_caller(f"{path.name}: {file.note}")
     names = class_names(columns.scores) if classes is None and isinstance(columns.scores, list) else classes
-    found = held.arrays(None if names is None else set(map(str, list(names))))
-    return arguments(found, columns, classes)
+    arrays = held.arrays(None if names is None else set(map(str, list(names))))
+    return arguments(arrays, columns, classes)
 
 
 def _resolved(file: CsvFile, columns: Columns) -> Columns:
@@ -127,8 +127,8 @@ class _Held:
         blank |= {at for at, row in enumerate(rows) if not any(row)} if width > 1 else set()
         if blank:
             self._blank = True
-            kept = np.setdiff1d(np.arange(len(rows)), list(blank))
-            rows, lengths, numbers = [rows[at] for at in kept.tolist()], lengths[kept], numbers[kept]
+            filled = np.setdiff1d(np.arange(len(rows)), list(blank))
+            rows, lengths, numbers = [rows[at] for at in filled.tolist()], lengths[filled], numbers[filled]
         if not rows:
             return
         self._numbers.append(numbers)
@@ -177,21 +177,21 @@ class _Held:
     def _floats(self, cells: list[str]) -> np.ndarray:
         """Return numbers; the texts themselves where some are no numbers."""
         try:
-            found = np.array(cells, np.float64)
+            numbers = np.array(cells, np.float64)
         except ValueError:
             cells = ["nan" if cell.strip() in _MISSING else cell for cell in cells]
             try:
                 return np.array(self._pointed(cells), np.float64)
             except ValueError:
                 return objects(cells)
-        integers = text_as_int(np.array(cells)) if (found == np.floor(found)).all() else None
-        return found if integers is None else integers
+        integers = text_as_int(np.array(cells)) if (numbers == np.floor(numbers)).all() else None
+        return numbers if integers is None else integers
 
     def _pointed(self, cells: list[str]) -> list[str]:
         """Return numbers with decimal points in the place of commas, if these cannot be anything else."""
         having = [cell for cell in cells if "," in cell]
-        other = self._file.delimiter != "," or not all(map(_THOUSANDS.fullmatch, having))
-        if having and other and not any("." in cell for cell in cells):
+        no_thousands = self._file.delimiter != "," or not all(map(_THOUSANDS.fullmatch, having))
+        if having and no_thousands and not any("." in cell for cell in cells):
             return [cell.replace(",", ".") for cell in cells]
         return cells
 
@@ -208,25 +208,27 @@ class _Held:
         if self._blank:
             self._numbering.numbers = np.concatenate(self._numbers)
         columns = self._columns
-        found = {}
+        arrays = {}
         for name in columns.numbers:
-            found[name] = np.concatenate(self._parts[name])
-            self._check_number(name, found[name])
+            arrays[name] = np.concatenate(self._parts[name])
+            self._check_number(name, arrays[name])
         for name in columns.texts:
             parts = self._parts[name]
-            found[name] = parts[0] if isinstance(parts[0], np.ndarray) else objects([x for part in parts for x in part])
+            arrays[name] = (
+                parts[0] if isinstance(parts[0], np.ndarray) else objects([x for part in parts for x in part])
+            )
         if columns.id:
-            ids = found[columns.id].astype(str, copy=False)
+            ids = arrays[columns.id].astype(str, copy=False)
             numbers = text_as_int(ids)
-            found[columns.id] = ids if numbers is None else numbers
+            arrays[columns.id] = ids if numbers is None else numbers
         together = [name for name in (columns.prediction, *columns.systems.values()) if name in self._texts]
         alike = list({text for name in together for text in self._texts[name]})
         values = dict(zip(alike, self._values(alike, classes).tolist(), strict=True))
         for name, texts in self._texts.items():
-            kept = list(texts)
-            own = np.array([values[text] for text in kept]) if name in together else self._values(kept)
-            found[name] = CodedColumn(own, np.concatenate(self._parts[name]))
-        return found
+            in_order = list(texts)
+            own = np.array([values[text] for text in in_order]) if name in together else self._values(in_order)
+            arrays[name] = CodedColumn(own, np.concatenate(self._parts[name]))
+        return arrays
 
     def _check_number(self, name: str, values: np.ndarray) -> None:
         if values.dtype.kind != "O":

@@ -240,7 +240,7 @@ def check_finite(array: np.ndarray, what: str) -> None:
         at = first_true(~np.isfinite(array[start : start + CHUNK]).ravel())
         if at is not None:
             row, *column = map(int, np.unravel_index(at, array[start : start + CHUNK].shape))
-            where = f"row {start + row}" + "".join(f", column {one}" for one in column)
+            where = f"row {start + row}" + "".join(f", column {index}" for index in column)
             value = show(array[(start + row, *column)])
             raise PartitionError(f"The {what} in {where} is {value}; pass finite numbers, or leave the item out.")
 

@@ -121,10 +121,10 @@ class IdIndex:
     @cached_property
     def by_stripped(self) -> dict[str, int]:
         """Positions of ids by their text without outer blanks, -1 where several share it."""
-        found: dict[str, int] = {}
+        places: dict[str, int] = {}
         for place, text in enumerate(np.strings.strip(self.ids).tolist()):
-            found[text] = -1 if text in found else place
-        return found
+            places[text] = -1 if text in places else place
+        return places
 
     @cached_property
     def has_outer_blanks(self) -> bool:
@@ -150,7 +150,7 @@ class IdIndex:
 
     def find(self, wanted: np.ndarray) -> np.ndarray:
         """Return the position of each id, -1 where unknown; ``wanted`` has the kind of the pool's ids."""
-        found = np.full(len(wanted), -1, dtype=np.intp)
+        positions = np.full(len(wanted), -1, dtype=np.intp)
         pending = np.arange(len(wanted))
         keys = wanted
         if self.ids.dtype.kind == "U":
@@ -164,10 +164,10 @@ class IdIndex:
             pending, slot = pending[inside], slot[inside]
             position = slot if self.order is None else self.order[slot]
             hit = self.ids[position] == wanted[pending]
-            found[pending[hit]] = position[hit]
+            positions[pending[hit]] = position[hit]
             pending = pending[~hit]
             slots[pending] += 1
-        return found
+        return positions
 
 
 def id_values(ids: ArrayLike) -> np.ndarray:
@@ -201,10 +201,10 @@ def find_ids(wanted: ArrayLike, index: IdIndex | None, n_items: int) -> np.ndarr
         raise UnknownIdError(
             f"The id at position {missing} is missing ({show(array[missing])}); every label needs its id."
         )
-    found = known_ids(array, index, n_items)
-    at = first_true(found < 0)
+    positions = known_ids(array, index, n_items)
+    at = first_true(positions < 0)
     if at is None:
-        return found
+        return positions
     numeric = index is None or index.ids.dtype.kind in "iu"
     known = f"0 to {n_items - 1:,}" if index is None else listing(index.ids, 3)
     hint = ""
@@ -252,11 +252,11 @@ def known_ids(array: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndar
 
 def _look_up(usable: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndarray:
     if index is not None:
-        found = index.find(usable)
-        unknown = np.flatnonzero(found < 0)
+        positions = index.find(usable)
+        unknown = np.flatnonzero(positions < 0)
         if len(unknown) and index.ids.dtype.kind == "U":
-            found[unknown] = _without_blanks(usable[unknown], index)
-        return found
+            positions[unknown] = _without_blanks(usable[unknown], index)
+        return positions
     return np.where((usable >= 0) & (usable < n_items), usable, -1).astype(np.intp)
 
 

@@ -100,8 +100,8 @@ def read_plain(file: CsvFile, columns: Columns, missing: set[str]) -> PlainColum
     texts = {name: _texts(table[place[name]], name == columns.id) for name in columns.texts}
     named = [name for name in columns.all if name not in {*columns.numbers, *columns.texts}]
     names = {name: dictionary_of(table[place[name]]) for name in named}
-    found = PlainColumns(table.num_rows, numbers, texts, names)
-    return None if _has_empty_row(found) else found
+    plain = PlainColumns(table.num_rows, numbers, texts, names)
+    return None if _has_empty_row(plain) else plain
 
 
 def _texts(column: pa.ChunkedArray, short: bool) -> np.ndarray:

@@ -53,7 +53,7 @@ def _no_number(scores: np.ndarray) -> PoolError:
     if not scores.size:
         return PoolError("The pool has no scores; pass one of every item at least.")
     values = scores.reshape(len(scores), -1).tolist()
-    odd = ((row, one) for row, given in enumerate(values) for one in given if not isinstance(one, Real))
+    odd = ((row, score) for row, given in enumerate(values) for score in given if not isinstance(score, Real))
     row, value = next(odd, (0, values[0][0]))  # of numbers that no array holds, the first
     return PoolError(
         f"Scores must be numbers, but row {row_no(row)} has {show(value)}; convert them to floating-point numbers."

@@ -91,11 +91,13 @@ def resolve_columns(present: list[str], chosen: Columns) -> Columns:
 
 
 def _detect_scores(present: list[str]) -> list[str] | None:
-    found = [[name for name in present if str(name).startswith(prefix)] for prefix in SCORE_PREFIXES]
-    found = [names for names in found if len(names) > 1]
-    if len(found) > 1:
-        raise PoolError(f"Both {listing(found[0], 2)} and {listing(found[1], 2)} may be scores; pass scores=[...].")
-    return found[0] if found else None
+    candidates = [[name for name in present if str(name).startswith(prefix)] for prefix in SCORE_PREFIXES]
+    candidates = [names for names in candidates if len(names) > 1]
+    if len(candidates) > 1:
+        raise PoolError(
+            f"Both {listing(candidates[0], 2)} and {listing(candidates[1], 2)} may be scores; pass scores=[...]."
+        )
+    return candidates[0] if candidates else None
 
 
 def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
@@ -104,9 +106,9 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
         if name not in present:
             raise PoolError(f"There is no {what} {name!r}; the {what}s are {columns_shown(present)}.")
     if isinstance(columns.scores, list) and len(columns.scores) == 1 and not columns.multilabel:
-        (one,) = columns.scores
+        (only,) = columns.scores
         raise PoolError(
-            f"One {what} of scores is no distribution over classes; name it by itself, such as scores={one!r}, if it "
+            f"One {what} of scores is no distribution over classes; name it by itself, such as scores={only!r}, if it "
             "is the score of the positive class."
         )
     return columns
@@ -189,7 +191,9 @@ def arguments(arrays: dict[str, Any], columns: Columns, classes: ArrayLike | Non
 
 def spelled_out_columns(found: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a pool of other labels than classes, for which all columns are spelled out."""
-    by_name = {kind: {name: spelled_out(one) for name, one in found[kind].items()} for kind in ("groups", "systems")}
+    by_name = {
+        kind: {name: spelled_out(column) for name, column in found[kind].items()} for kind in ("groups", "systems")
+    }
     return {**found, "predictions": spelled_out(found["predictions"]), **by_name}
 
 

@@ -34,8 +34,8 @@ def long_form(arguments: Mapping[str, Any], answers: Mapping[str, ArrayLike], id
 
     Examples
     --------
-    >>> found = long_form({"ids": np.array([7, 8])}, {"a": ["good", "bad"], "b": ["bad", "bad"]}, "prompt")
-    >>> found["ids"].tolist(), found["groups"]["prompt"].tolist()
+    >>> arrays = long_form({"ids": np.array([7, 8])}, {"a": ["good", "bad"], "b": ["bad", "bad"]}, "prompt")
+    >>> arrays["ids"].tolist(), arrays["groups"]["prompt"].tolist()
     (['7/a', '8/a', '7/b', '8/b'], ['7', '8', '7', '8'])
     """
     columns = {name: values_of(column) for name, column in answers.items()}

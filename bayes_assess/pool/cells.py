@@ -156,12 +156,12 @@ class Cells:
             raise PartitionError("Numbers to be averaged are finite; some are not.")
         pool = getattr(self.source, "pool", None)
         table, times = given.reshape(len(rows), -1).astype(np.float64), getattr(pool, "multiplicity", None)
-        found = np.empty((self.n_cells, table.shape[1]))
+        means = np.empty((self.n_cells, table.shape[1]))
         for column in range(table.shape[1]):
             total = add_up(rows, table[:, column], self.n_cells, times)
             whole = mean(table[:, column], times)
-            found[:, column] = np.where(self.sizes > 0, total, whole) / np.maximum(self.sizes, 1)
-        return found.reshape(self.n_cells, *given.shape[1:])
+            means[:, column] = np.where(self.sizes > 0, total, whole) / np.maximum(self.sizes, 1)
+        return means.reshape(self.n_cells, *given.shape[1:])
 
     def split(self, cell: int, items: Int[np.ndarray, " n"], name: str) -> Cells:
         """Cut a cell in two; the others stay what they are, and so do their numbers.

@@ -49,8 +49,8 @@ def distinct_codes(codes: Int[np.ndarray, " R"], below: int) -> tuple[Int[np.nda
 
     Examples
     --------
-    >>> found, place = distinct_codes(np.array([7, 2, 7]), below=8)
-    >>> found.tolist(), place.tolist()
+    >>> distinct, place = distinct_codes(np.array([7, 2, 7]), below=8)
+    >>> distinct.tolist(), place.tolist()
     ([2, 7], [1, 0, 1])
     """
     if below > _FEW:

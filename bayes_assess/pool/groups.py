@@ -215,7 +215,7 @@ def partition(pool: Pool, by: By = RESERVED) -> Partition:
             'pass "prediction", a group column, ba.ScoreBins(n), or an array with one value per item.'
         )
     columns = (RESERVED, *pool.groups)
-    if 0 < len(values) <= len(columns) < pool.n_items and all(one in columns for one in values.tolist()):
+    if 0 < len(values) <= len(columns) < pool.n_items and all(value in columns for value in values.tolist()):
         if len(values) == 1:
             raise PartitionError(
                 f"Groups are by one column, which is named by itself: by={show(values[0])}, in no list."
@@ -253,7 +253,7 @@ def cross(first: Partition, second: Partition) -> Partition:
     codes = first.codes.astype(kind)
     codes *= kind.type(second.n_groups)
     codes += second.codes.astype(kind)
-    names = np.array([f"{one}, {other}" for one in first.names for other in second.names])
+    names = np.array([f"{outer}, {inner}" for outer in first.names for inner in second.names])
     notes = "; ".join(part.note for part in (first, second) if part.note)
     description = f"{first.description} and {second.description}"
     return Partition(frozen(codes), frozen(names), description, note=notes or None, parts=(first, second))

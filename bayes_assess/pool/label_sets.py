@@ -88,7 +88,7 @@ class MultiLabelSpace(LabelSpace):
         (True, ['cat;dog'])
         """
         rows = [row.tobytes() for row in told]
-        if any(one != other for one, other in zip(self._codes, rows, strict=False)):
+        if any(own != theirs for own, theirs in zip(self._codes, rows, strict=False)):
             return False
         self._codes.update({row: code for code, row in enumerate(rows)})
         return True
@@ -192,8 +192,8 @@ class MultiLabelSpace(LabelSpace):
         try:
             rows = read_rows(labels, self.classes, remedy)
         except UnreadableRow as error:
-            told = None if ids is None or error.at >= len(ids) else ids
-            raise LabelError(f"The labels {where(error.at, told)} {error.problem}.") from None
+            known_ids = None if ids is None or error.at >= len(ids) else ids
+            raise LabelError(f"The labels {where(error.at, known_ids)} {error.problem}.") from None
         if ids is not None and (ids.ndim != 1 or len(ids) != len(rows.known)):
             raise LabelError(
                 f"Tell the labels of every id; found {plural(ids.size, 'id')} and the labels of "

@@ -241,8 +241,8 @@ def check_order(ids: ArrayLike, labels: ArrayLike) -> None:
 def needed_of_every_item(missing: Bool[np.ndarray, " n"], n_items: int) -> None:
     """Raise `LabelError` unless there are labels of all items and none is missing; the message names the rows."""
     if len(missing) != n_items:
-        found = f"{plural(len(missing), 'label')} for {plural(n_items, 'item')}"
-        raise LabelError(f"The label of every item is needed; found {found}.")
+        given = f"{plural(len(missing), 'label')} for {plural(n_items, 'item')}"
+        raise LabelError(f"The label of every item is needed; found {given}.")
     rows = np.flatnonzero(missing)
     if rows.size:
         named = ", ".join(map(str, rows[:_ROWS_SHOWN].tolist())) + ", ..." * (rows.size > _ROWS_SHOWN)
@@ -374,9 +374,9 @@ def check_consistent(
     _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
     i = first_true(codes != codes[first][inverse])
     if i is not None:
-        one, other = space.names([codes[first][inverse][i], codes[i]])
+        old, new = space.names([codes[first][inverse][i], codes[i]])
         raise LabelError(
-            f"Item {show(ids[i])} occurs twice with different labels, {show(one)} and {show(other)}; nothing was taken."
+            f"Item {show(ids[i])} occurs twice with different labels, {show(old)} and {show(new)}; nothing was taken."
         )
-    kept = np.sort(first)
-    return items[kept], codes[kept]
+    places = np.sort(first)
+    return items[places], codes[places]

@@ -127,7 +127,7 @@ class NumberLabels(NumericLabels):
     def adopt(self, told: np.ndarray) -> bool:
         """Let codes stand for the numbers for which they stood elsewhere; False if they stand for others here."""
         numbers = told.tolist()
-        if any(one != other for one, other in zip(self._codes, numbers, strict=False)):
+        if any(own != theirs for own, theirs in zip(self._codes, numbers, strict=False)):
             return False
         self._codes.update({number: code for code, number in enumerate(numbers)})
         return True
@@ -212,7 +212,7 @@ def number_end(bounds: Any, end: int) -> float:
     inf
     """
     try:
-        lowest, highest = (as_number(one) for one in bounds)
+        lowest, highest = (as_number(bound) for bound in bounds)
     except (TypeError, ValueError):
         lowest = highest = math.nan
     if not lowest < highest or lowest == math.inf or highest == -math.inf:
@@ -220,7 +220,7 @@ def number_end(bounds: Any, end: int) -> float:
             "Bounds are the least and the greatest number of a label, such as (0, 100), or -inf and inf where there is "
             f"none; found {shown(bounds)}."
         )
-    sizes = [abs(one) for one in (lowest, highest) if math.isfinite(one)]
+    sizes = [abs(bound) for bound in (lowest, highest) if math.isfinite(bound)]
     if max(sizes, default=0.0) > LARGEST or highest - lowest < 1 / LARGEST:
         raise PoolError(
             f"Bounds are of {LARGEST:g} at most in size, unless there is none, and {1 / LARGEST:g} apart or more; "

@@ -104,10 +104,10 @@ class NumberPool(Pool):
         if len(numbers) == 0:
             raise PoolError("The pool has no items; pass at least one.")
         others = {
-            name: checked_numbers(one, f"prediction of {name!r}", lowest, highest)
-            for name, one in (systems or {}).items()
+            name: checked_numbers(values, f"prediction of {name!r}", lowest, highest)
+            for name, values in (systems or {}).items()
         }
-        odd = next((name for name, one in others.items() if len(one) != len(numbers)), None)
+        odd = next((name for name, values in others.items() if len(values) != len(numbers)), None)
         if odd is not None:
             raise PoolError(
                 f"System {odd!r} has {len(others[odd]):,} predictions, but the pool has {len(numbers):,} items."
@@ -123,7 +123,7 @@ class NumberPool(Pool):
             _given_confidence=None,
             _given_ids=None if index is None else frozen(index),
             _groups=check_groups(groups, len(numbers)),
-            _systems={name: frozen(one) for name, one in others.items()},
+            _systems={name: frozen(values) for name, values in others.items()},
             _show=check_show(show, len(numbers)),
         )
         self._check_rows(ids, scores=scores, predictions=predictions, groups=groups, systems=systems, show=show)

@@ -120,8 +120,8 @@ def _grid(lowest: float, highest: float, step: float | None) -> np.ndarray:
         nice = next(many * decade for many in (1, 2, 5, 10) if many * decade * _STEPS >= span * (1 - 1e-9))
         n = round(span / nice)
     else:
-        found = as_number(step)
-        times = span / found if found > 0 else math.nan
+        size = as_number(step)
+        times = span / size if size > 0 else math.nan
         n = round(times) if math.isfinite(times) else 0
         if n < 1 or abs(times - n) > 1e-6 * n:
             raise PoolError(f"The bounds are {span:g} apart, which is no whole number of steps of {shown(step)}.")

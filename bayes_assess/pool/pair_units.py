@@ -108,9 +108,9 @@ class PairUnits(ItemUnits):
         wrong = None if correcting else first_true((before >= 0) & (before != now))
         if wrong is not None:
             halves = self.label_space.names(self._both(np.array([before[wrong], now[wrong]]))).tolist()
-            one, other = (", ".join(map(show, labels)) for labels in halves)
+            old, new = (", ".join(map(show, labels)) for labels in halves)
             raise LabelError(
-                f"The halves of pair {show(self.pairs.ids[pairs[wrong]])} are already labelled {one}, and {other} "
+                f"The halves of pair {show(self.pairs.ids[pairs[wrong]])} are already labelled {old}, and {new} "
                 "contradicts that. Nothing was taken: leave the pair out, or correct its labels."
             )
         return pairs, now
@@ -166,14 +166,14 @@ class PairUnits(ItemUnits):
         return np.stack(np.divmod(codes, self.pool.n_classes), axis=-1)
 
     def _pairs_of(self, items: Int[np.ndarray, " n"]) -> Units:
-        found = self._pair[items]
-        if (found < 0).any():
-            (first, second), wrong = self.sides, items[found < 0][0]
+        pairs = self._pair[items]
+        if (pairs < 0).any():
+            (first, second), wrong = self.sides, items[pairs < 0][0]
             raise LabelError(
                 f"Item {show(self.pool.ids[wrong])} is of neither {first} nor {second}, and has no part in this "
                 "comparison; leave it out."
             )
-        return found
+        return pairs
 
     def _check_whole(self, single: Units) -> None:
         """Refuse pairs of which one half has no label."""

@@ -60,24 +60,24 @@ def find_pairs(pool: Pool, by: str, first: Hashable, second: Hashable, pair: str
         if column not in pool.groups:
             raise PoolError(f"The pool has no column {show(column)}; it has {listing(list(pool.groups))}.")
     side, names = pool.groups[by].astype(str), pool.groups[pair]
-    sides, found = (str(first), str(second)), []
-    for one in sides:
-        items = np.flatnonzero(side == one)
+    sides, halves = (str(first), str(second)), []
+    for name in sides:
+        items = np.flatnonzero(side == name)
         if not len(items):
-            raise PoolError(f"There is no group {show(one)} in {by!r}; it has {listing(np.unique(side))}.")
-        kept, place, n = np.unique(names[items], return_index=True, return_counts=True)
+            raise PoolError(f"There is no group {show(name)} in {by!r}; it has {listing(np.unique(side))}.")
+        ids, place, n = np.unique(names[items], return_index=True, return_counts=True)
         if (n > 1).any():
             raise PoolError(
-                f"Every pair has one item of either side; {show(one)} has more than one of {_some(kept[n > 1], pair)}. "
+                f"Every pair has one item of either side; {show(name)} has more than one of {_some(ids[n > 1], pair)}. "
                 "Leave all but one of them out."
             )
-        found.append((kept, items[place]))
-    (mine, first_items), (theirs, second_items) = found
+        halves.append((ids, items[place]))
+    (mine, first_items), (theirs, second_items) = halves
     lacking = [np.setdiff1d(theirs, mine), np.setdiff1d(mine, theirs)]
-    for one, missing in zip(sides, lacking, strict=True):
+    for name, missing in zip(sides, lacking, strict=True):
         if len(missing):
             raise PoolError(
-                f"Every pair has one item of either side; {show(one)} has none of {_some(missing, pair)}. "
+                f"Every pair has one item of either side; {show(name)} has none of {_some(missing, pair)}. "
                 "Leave out the other halves, or compare without pair=."
             )
     return Pairs(mine, first_items, second_items)
@@ -137,13 +137,13 @@ class PairPool(Pool):
         whole = (differences == differences.round()).all()
         classes = differences.astype(np.int64) if whole else differences.astype(str)
         scores = _class_scores(pool)
-        found = None if scores is None else np.zeros((len(pairs.names), len(differences)))
-        if found is not None and scores is not None:
-            one, other = scores[pairs.first], scores[pairs.second]
+        pair_scores = None if scores is None else np.zeros((len(pairs.names), len(differences)))
+        if pair_scores is not None and scores is not None:
+            first, second = scores[pairs.first], scores[pairs.second]
             for (i, j), d in np.ndenumerate(place):
-                found[:, d] += one[:, i] * other[:, j]
+                pair_scores[:, d] += first[:, i] * second[:, j]
         predicted = place[pool.predictions[pairs.first], pool.predictions[pairs.second]]
-        made = cls(scores=found, predictions=classes[predicted], classes=classes, ids=pairs.names)
+        made = cls(scores=pair_scores, predictions=classes[predicted], classes=classes, ids=pairs.names)
         made._fill(whole=pool, pairs=pairs, differences=differences, place=place, _fingerprint=pool.fingerprint())
         return made
 

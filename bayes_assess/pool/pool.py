@@ -151,7 +151,7 @@ class Pool(Items):
         array, margins = (array, None) if values is None else told_apart(array)
         declared = names is not None or array is not None
         codes = None
-        n_items = next(len(one) for one in (values, array) if one is not None)
+        n_items = next(len(column) for column in (values, array) if column is not None)
         given = array if margins is None else margins
         if n_items == 0:
             raise PoolError("The pool has no items; pass at least one.")

@@ -255,11 +255,11 @@ class RankStrata(Cut):
         least, most = place.min(), place.max()
         if most > least:
             place = (place - least) / (most - least)
-        found, codes = distinct_codes(np.minimum((place * n_strata).astype(np.int64), n_strata - 1), n_strata)
-        names = np.array([f"stratum {i}" for i in range(len(found))])
-        note = None if len(found) == n_strata else f"{len(found)} of {n_strata} strata: ranks tie"
-        kind = np.min_scalar_type(max(len(found) - 1, 0))
-        return Partition(frozen(codes.astype(kind)), frozen(names), f"{len(found)} rank strata", note=note)
+        strata, codes = distinct_codes(np.minimum((place * n_strata).astype(np.int64), n_strata - 1), n_strata)
+        names = np.array([f"stratum {i}" for i in range(len(strata))])
+        note = None if len(strata) == n_strata else f"{len(strata)} of {n_strata} strata: ranks tie"
+        kind = np.min_scalar_type(max(len(strata) - 1, 0))
+        return Partition(frozen(codes.astype(kind)), frozen(names), f"{len(strata)} rank strata", note=note)
 
 
 _CONFIDENCE_STRATA = 32
@@ -278,8 +278,8 @@ def opinion_strata(
 
     Examples
     --------
-    >>> one, other = np.array([1.0, 1.0, 5.0, 5.0]), np.array([1.0, 3.0, 5.0, 3.0])
-    >>> opinion_strata(np.stack([(one + other) / 2, one, other]), 8).codes.tolist()  # means of 2 and 4 are of two kinds
+    >>> a, b = np.array([1.0, 1.0, 5.0, 5.0]), np.array([1.0, 3.0, 5.0, 3.0])
+    >>> opinion_strata(np.stack([(a + b) / 2, a, b]), 8).codes.tolist()  # means of 2 and 4 are of two kinds
     [0, 1, 3, 2]
     """
     if len(opinions) == 1:
@@ -289,10 +289,10 @@ def opinion_strata(
     kinds = spread_strata((direction * direction[np.abs(direction).argmax()]) @ apart, _KINDS, times)
     levels = spread_strata(opinions[0], max(n_strata // 2, 2), times)
     n_kinds = kinds.n_groups
-    found, codes = distinct_codes(levels.codes.astype(np.int64) * n_kinds + kinds.codes, levels.n_groups * n_kinds)
-    level, kind = np.divmod(found, kinds.n_groups)
+    strata, codes = distinct_codes(levels.codes.astype(np.int64) * n_kinds + kinds.codes, levels.n_groups * n_kinds)
+    level, kind = np.divmod(strata, kinds.n_groups)
     names = np.char.add(np.char.add(levels.names[level], ", "), kinds.names[kind])
-    return Partition(codes.astype(np.min_scalar_type(len(found) - 1)), names, "strata of what judges expect")
+    return Partition(codes.astype(np.min_scalar_type(len(strata) - 1)), names, "strata of what judges expect")
 
 
 def spread_strata(

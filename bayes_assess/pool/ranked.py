@@ -282,10 +282,10 @@ class RankedList:
         """
         ranks = self.checked_ranks(ranks)
         if self.id_at is not None:
-            found = np.asarray(self.id_at(ranks))
-            if found.shape != ranks.shape:
-                raise PoolError(f"id_at returned ids of shape {found.shape} for {len(ranks):,} ranks; return one each.")
-            return found
+            ids = np.asarray(self.id_at(ranks))
+            if ids.shape != ranks.shape:
+                raise PoolError(f"id_at returned ids of shape {ids.shape} for {len(ranks):,} ranks; return one each.")
+            return ids
         return ranks if self.ids is None else self.ids[ranks - 1]
 
     def ranks_of(self, ids: ArrayLike) -> Int[np.ndarray, " n"] | None:

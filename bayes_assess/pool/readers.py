@@ -146,9 +146,9 @@ def read_pool(
             multilabel=multilabel,
             show=shown,
         )
-        found = _read(source, columns, classes, numbering)
-        found = found if bounds is None and not multilabel else spelled_out_columns(found)
-        return Pool(**found, multilabel=multilabel, bounds=bounds)
+        arrays = _read(source, columns, classes, numbering)
+        arrays = arrays if bounds is None and not multilabel else spelled_out_columns(arrays)
+        return Pool(**arrays, multilabel=multilabel, bounds=bounds)
 
 
 def _read_wide(
@@ -169,10 +169,10 @@ def _read_wide(
         systems=answers,
         show=show,
     )
-    found = spelled_out_columns(_read(source, columns, classes, numbering))
-    numbering.n_rows = len(found["predictions"])
-    name = id if id is not None or found["ids"] is None else "id"
-    return long_form(found, found["systems"], name)
+    arrays = spelled_out_columns(_read(source, columns, classes, numbering))
+    numbering.n_rows = len(arrays["predictions"])
+    name = id if id is not None or arrays["ids"] is None else "id"
+    return long_form(arrays, arrays["systems"], name)
 
 
 @with_known_arguments(PoolError)
@@ -263,10 +263,10 @@ def read_scored(
     """
     columns = columns_chosen(id=id, scores=scores, show=show, groups=groups)
     with numbered_as_in_file() as numbering:
-        found = _read(source, columns, classes, numbering)
-        ranked = _ranked(found, classes, seed)  # which refuses what is no score on any scale
+        arrays = _read(source, columns, classes, numbering)
+        ranked = _ranked(arrays, classes, seed)  # which refuses what is no score on any scale
         values = np.asarray(ranked.scores)
-        return Pool(**found) if values[-1] >= 0 and values[0] <= 1 else ranked
+        return Pool(**arrays) if values[-1] >= 0 and values[0] <= 1 else ranked
 
 
 def _ranked(found: Mapping[str, Any], classes: ArrayLike | None, seed: int) -> RankedList:
@@ -386,8 +386,8 @@ def _resolve_npz(path: Path, present: list[str], columns: Columns) -> Columns:
     if columns.multilabel:
         detected = {role: name for role, name in detected.items() if role != "confidence"}
     free = set(present) - {*columns.groups, *columns.systems.values()}
-    found = {role: key for role, key in detected.items() if not getattr(columns, role) and key in free}
-    columns = check_columns(columns._replace(**found), present, "array")
+    keys = {role: key for role, key in detected.items() if not getattr(columns, role) and key in free}
+    columns = check_columns(columns._replace(**keys), present, "array")
     if not columns.numbers and columns.prediction is None:
         raise PoolError(
             f"The file {path.name!r} holds no scores or predictions; it has the arrays {columns_shown(present)}."

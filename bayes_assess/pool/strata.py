@@ -107,12 +107,14 @@ class Strata(Cut):
                 raise PartitionError(
                     f'The number n_fine is that of fine bins of "csf" strata; leave it out for {self.kind}.'
                 )
-        of = self.of.item() if isinstance(self.of, np.generic) else self.of
-        object.__setattr__(self, "of", of if of is None or isinstance(of, str | int) else _given_scores(of))
+        scores = self.of.item() if isinstance(self.of, np.generic) else self.of
+        object.__setattr__(
+            self, "of", scores if scores is None or isinstance(scores, str | int) else _given_scores(scores)
+        )
 
     def __repr__(self) -> str:
-        of = f"array of {len(self.of):,}" if isinstance(self.of, np.ndarray) else repr(self.of)
-        return f"Strata(n_strata={self.n_strata}, kind={self.kind!r}, of={of}, n_fine={self.n_fine})"
+        scores = f"array of {len(self.of):,}" if isinstance(self.of, np.ndarray) else repr(self.of)
+        return f"Strata(n_strata={self.n_strata}, kind={self.kind!r}, of={scores}, n_fine={self.n_fine})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Strata) and self._options() == other._options() and np.array_equal(self.of, other.of)
@@ -121,8 +123,8 @@ class Strata(Cut):
         return hash(self._options())
 
     def _options(self) -> tuple[object, ...]:
-        of = len(self.of) if isinstance(self.of, np.ndarray) else self.of
-        return type(self.of).__name__, of, self.n_strata, self.kind, self.n_fine
+        scores = len(self.of) if isinstance(self.of, np.ndarray) else self.of
+        return type(self.of).__name__, scores, self.n_strata, self.kind, self.n_fine
 
     def cut(self, pool: Pool) -> Partition:
         """Return the strata of a pool, as `partition` does.
@@ -159,13 +161,13 @@ class Strata(Cut):
             if self.kind == "csf":
                 weights = csf_weights(distinct, counts, self.n_strata, self.n_fine)
             edges = distinct[first_of_each(share_out(weights, self.n_strata))]
-        found = len(edges)
+        n_occupied = len(edges)
         cause = "scores tie" if len(distinct) < self.n_strata else "no score lies in the others"
-        note = shortfall(found, self.n_strata, "strata", pool.n_items, cause)
+        note = shortfall(n_occupied, self.n_strata, "strata", pool.n_items, cause)
         edges = np.append(edges, distinct[-1]) + 0.0  # no negative zero
         codes = between(scores, edges)
         names = interval_names(few_digits(edges))
-        return Partition(codes, frozen(names), f"{found} {self.kind} score strata", frozen(edges), note)
+        return Partition(codes, frozen(names), f"{n_occupied} {self.kind} score strata", frozen(edges), note)
 
 
 def _read(values: ArrayLike, what: str) -> np.ndarray:
@@ -321,13 +323,15 @@ class FeatureStrata(Cut):
                 f"There are features of {len(self.features):,} items, but the pool has {pool.n_items:,}."
             )
         if self.kind == "k_d_tree":
-            kind, one, cause = "k-d tree", "leaf", "rows tie"
+            kind, name, cause = "k-d tree", "leaf", "rows tie"
             codes = tree_leaves(self.features, self.n_strata)
         else:
-            kind, one, cause = "k-means", "cluster", "the other clusters are empty"
+            kind, name, cause = "k-means", "cluster", "the other clusters are empty"
             codes = clusters(self.features, min(self.n_strata, pool.n_items), int(self.seed))
-        found, width = int(codes.max()) + 1, self.features.shape[1]
-        names = np.array([f"{one} {i}" for i in range(found)])
-        note = shortfall(found, self.n_strata, "strata", pool.n_items, cause)
-        description = f"{found} {kind} strata of {width} feature{'s' * (width != 1)}"
-        return Partition(frozen(codes.astype(np.min_scalar_type(found - 1))), frozen(names), description, note=note)
+        n_occupied, width = int(codes.max()) + 1, self.features.shape[1]
+        names = np.array([f"{name} {i}" for i in range(n_occupied)])
+        note = shortfall(n_occupied, self.n_strata, "strata", pool.n_items, cause)
+        description = f"{n_occupied} {kind} strata of {width} feature{'s' * (width != 1)}"
+        return Partition(
+            frozen(codes.astype(np.min_scalar_type(n_occupied - 1))), frozen(names), description, note=note
+        )

@@ -120,11 +120,11 @@ class Answered(ABC):
             return np.moveaxis(np.quantile(draws, tails, axis=0), 0, -1)
         flat = counts.reshape(-1, *counts.shape[-2:])
         step = max(1, _NUMBERS // (_STUDY_DRAWS * flat[0].size))
-        found = []
+        parts = []
         for start in range(0, len(flat), step):
             some = self.draws(cells, prior, flat[start : start + step], start, _STUDY_DRAWS)
-            found.append(np.moveaxis(np.quantile(some, tails, axis=0), 0, -1))
-        ends = np.concatenate(found)
+            parts.append(np.moveaxis(np.quantile(some, tails, axis=0), 0, -1))
+        ends = np.concatenate(parts)
         return ends.reshape(*counts.shape[:-2], *ends.shape[1:])
 
 

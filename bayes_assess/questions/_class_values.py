@@ -63,27 +63,27 @@ def class_values(values: Values, pool: Pool) -> Float[np.ndarray, " C"]:
     [1.0, 4.0, 5.0]
     """
     if values is None:
-        found = _as_numbers(pool)
+        value = _as_numbers(pool)
     elif isinstance(values, dict):
-        found = _looked_up(values, pool)
+        value = _looked_up(values, pool)
     elif len(values) != pool.n_classes:
         raise QuestionError(
             f"There are {len(values)} values, and the pool has {pool.n_classes} classes ({listing(pool.classes)}): "
             "give one value per class, in this order, or a mapping from classes to values."
         )
     else:
-        found = list(values)
-    if min(found) == max(found):
+        value = list(values)
+    if min(value) == max(value):
         raise QuestionError(
-            f"All classes of the pool ({listing(pool.classes)}) have the value {found[0]:g}, so that there is "
+            f"All classes of the pool ({listing(pool.classes)}) have the value {value[0]:g}, so that there is "
             "nothing to label: declare all classes that labels can be, and give them values that differ."
         )
-    if max(found) - min(found) < 1 / LARGEST:
+    if max(value) - min(value) < 1 / LARGEST:
         raise QuestionError(
-            f"The values of the classes lie from {min(found):g} to {max(found):g}, less than {1 / LARGEST:g} apart; "
+            f"The values of the classes lie from {min(value):g} to {max(value):g}, less than {1 / LARGEST:g} apart; "
             "give them in another unit."
         )
-    return np.array(found, np.float64)
+    return np.array(value, np.float64)
 
 
 def _plain(name: object) -> object:
@@ -103,15 +103,15 @@ def _number(value: Any, whose: str) -> float:
 
 def _as_numbers(pool: Pool) -> list[float]:
     try:
-        found = [float(name) for name in pool.classes.tolist()]
+        numbers = [float(name) for name in pool.classes.tolist()]
     except ValueError:
-        found = [math.nan]
-    if not (np.abs(found) <= LARGEST).all():
+        numbers = [math.nan]
+    if not (np.abs(numbers) <= LARGEST).all():
         raise QuestionError(
             f"The classes of the pool ({listing(pool.classes)}) are no numbers, or of more than {LARGEST:g} in size, "
             "so that they have no mean: give every class one by values."
         )
-    return found
+    return numbers
 
 
 def _looked_up(values: dict[object, float], pool: Pool) -> list[float]:

@@ -56,9 +56,9 @@ class Comparison(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
         That is 1 where the verdict is about the pool, which full labels settle, and the posterior probability where
         it is about the population, as in [ABA].
         """
-        found, right = success(self._masses_once(cells, prior, counts), self.masses(cells, prior, full))
+        succeeded, right = success(self._masses_once(cells, prior, counts), self.masses(cells, prior, full))
         error = np.abs(self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full))
-        return {"success": found.astype(float), "right": right.astype(float), "error": error}
+        return {"success": succeeded.astype(float), "right": right.astype(float), "error": error}
 
     def _masses_once(self, cells: Cells, prior: Belief, counts: np.ndarray) -> np.ndarray:
         """Masses of many campaigns, each state that occurs computed once."""
@@ -104,11 +104,11 @@ class GroupPair(Comparison[AnswerT_co]):
 
     def _find(self, cells: Cells, name: Hashable) -> int:
         names = self.groups(cells)
-        found = np.flatnonzero(names.astype(str) == str(name))
-        if len(found) != 1:
-            known = ", ".join(str(one) for one in names[:20]) + (", ..." if len(names) > 20 else "")
+        places = np.flatnonzero(names.astype(str) == str(name))
+        if len(places) != 1:
+            known = ", ".join(str(group) for group in names[:20]) + (", ..." if len(names) > 20 else "")
             raise QuestionError(f"There is no group {show(name)} by {cells.parts[0].description}; there are {known}.")
-        return int(found[0])
+        return int(places[0])
 
 
 def success(

@@ -26,12 +26,12 @@ def column_names(names: Sequence[str] | str) -> tuple[str, ...]:
     >>> column_names("age"), column_names(["age", "length"])
     (('age',), ('age', 'length'))
     """
-    found = (names,) if isinstance(names, str) else names
-    if not isinstance(found, list | tuple) or not all(isinstance(name, str) for name in found):
+    columns = (names,) if isinstance(names, str) else names
+    if not isinstance(columns, list | tuple) or not all(isinstance(name, str) for name in columns):
         raise QuestionError(f"covariates are names of columns of the pool; found {show(names)}.")
-    if len(set(found)) < len(found):
-        raise QuestionError(f"Each covariate is named once; found {show(list(found))}.")
-    return tuple(found)
+    if len(set(columns)) < len(columns):
+        raise QuestionError(f"Each covariate is named once; found {show(list(columns))}.")
+    return tuple(columns)
 
 
 def mean_columns(pool: Pool, by: By, names: Sequence[str]) -> dict[str, Float[np.ndarray, " G"]]:
@@ -52,7 +52,7 @@ def mean_columns(pool: Pool, by: By, names: Sequence[str]) -> dict[str, Float[np
         return {}
     groups = partition(pool, by)
     size = count(groups.codes, groups.n_groups, pool.multiplicity)
-    found = {}
+    means = {}
     for name in names:
         if name not in pool.groups:
             raise PriorError(f"The pool has no column {name!r} of numbers; there are {listing(list(pool.groups), 30)}.")
@@ -61,5 +61,5 @@ def mean_columns(pool: Pool, by: By, names: Sequence[str]) -> dict[str, Float[np
             raise PriorError(f"Column {name!r} does not hold a finite number for every item; fill in or leave it out.")
         column = column.astype(np.float64)
         total = add_up(groups.codes, column, groups.n_groups, pool.multiplicity)
-        found[name] = np.where(size > 0, total / np.maximum(size, 1), mean(column, pool.multiplicity))
-    return found
+        means[name] = np.where(size > 0, total / np.maximum(size, 1), mean(column, pool.multiplicity))
+    return means

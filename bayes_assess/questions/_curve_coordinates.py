@@ -112,7 +112,7 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
     (rank_standard, rank_unit), (score_standard, score_unit) = totals.standard(rank), totals.standard(score)
     about_cut = np.linspace(-_BELOW, _ABOVE, N_SMOOTH)
     knots = about_cut if ranked.at_cut else _knots(rank, totals.size), _knots(score, totals.size)
-    found = _coordinates(
+    coordinates = _coordinates(
         place=np.stack([rank, score]),
         standard=np.stack([score_standard, rank_standard]),
         smooth=np.stack([_walk(rank, knots[0]), _walk(score, knots[1])]),
@@ -122,8 +122,8 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
         groups=_differences(ranked, announced, totals),
     )
     if ranked.ties is None:
-        return found
-    return found._replace(tied=_tied_cells(ranked.ties, totals, log_odds, score, knots))
+        return coordinates
+    return coordinates._replace(tied=_tied_cells(ranked.ties, totals, log_odds, score, knots))
 
 
 def _tied_cells(
@@ -146,7 +146,9 @@ def _tied_cells(
     mass = np.diff(edges, axis=1)
     rank = np.where(mass > 0, np.diff(_integral_of_logit(edges), axis=1) / np.maximum(mass, _LEAST) + log_odds, 0.0)
     place = np.stack([rank, np.broadcast_to(score[cell][:, None], rank.shape)])
-    smooth = np.stack([_walk(x.ravel(), of).reshape(*x.shape, -1) for x, of in zip(place, knots, strict=True)])
+    smooth = np.stack(
+        [_walk(x.ravel(), own_knots).reshape(*x.shape, -1) for x, own_knots in zip(place, knots, strict=True)]
+    )
     which = np.full(n_cells, -1, np.int32)
     which[cell] = np.arange(len(cell))
     held = (part.astype(np.float32) for part in (place, smooth, mass / (high - low)[:, None]))
@@ -232,7 +234,7 @@ def _knots(x: Float[np.ndarray, " K"], size: Int[np.ndarray, " K"]) -> Float[np.
 
 def _walk(x: Float[np.ndarray, " K"], knots: Float[np.ndarray, " J"]) -> Float[np.ndarray, "K J"]:
     """Piecewise linear functions of x that a random walk over the knots, outward from that nearest to 0, weighs."""
-    hats = np.stack([np.interp(x, knots, one) for one in np.eye(len(knots))], axis=-1)
+    hats = np.stack([np.interp(x, knots, heights) for heights in np.eye(len(knots))], axis=-1)
     start = int(np.argmin(np.abs(knots)))
     steps = np.zeros((len(knots), len(knots)))
     steps[:, start] = _FIRST_STEP

@@ -47,7 +47,7 @@ def with_empty_cells(setting: Setting) -> Setting:
     n_cells = few_sizes(cells.n_cells)
     at, there = np.minimum(np.arange(n_cells), cells.n_cells - 1), np.arange(n_cells) < cells.n_cells
     given: tuple[Any, Any] = setting.reward, metric_cells(cells).measure  # the first may be centred
-    reward, measure = (one.padded(n_cells, few_sizes(one.n_blocks)) for one in given)
+    reward, measure = (cell_measure.padded(n_cells, few_sizes(cell_measure.n_blocks)) for cell_measure in given)
     changed: dict[str, object] = {"sizes": measure.size, "names": cells.names[at], "measure": measure}
     if cells.mean_score is not None:
         changed["mean_score"] = cells.mean_score[at]

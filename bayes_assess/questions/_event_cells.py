@@ -107,9 +107,9 @@ def event_cells(
             pairs, codes = np.unique(codes * np.int64(_MOST) + patterns(subject.votes), return_inverse=True)
             attributes = pairs // _MOST
     elif subject.values is not None and pool.n_classes > MOST_RATINGS:  # few items may be of one prediction: by groups
-        of = np.zeros_like(codes) if subject.group is None else subject.group
-        first = np.unique(of, return_index=True)[1]
-        attributes, codes = codes[first], of
+        group = np.zeros_like(codes) if subject.group is None else subject.group
+        first = np.unique(group, return_index=True)[1]
+        attributes, codes = codes[first], group
     else:  # items of one attribute that have the same prediction, and the same ratings by further judges if few occur
         attributes, codes = _alike(codes, subject.event)
         if subject.opinions is not None and len(subject.opinions) > 2:
@@ -127,10 +127,10 @@ def event_cells(
         n_strata = strata.n_strata if n_kinds == 1 else max(_FEWEST, min(strata.n_strata, _MOST // n_kinds))
         n_strata = n_strata if subject.values is None else min(n_strata, _OF_RATINGS)
         blocks = RankStrata(n_strata).of(ranked)
-    found, cell = distinct_codes(blocks.codes.astype(np.int64) * n_kinds + codes, blocks.n_groups * n_kinds)
-    block, kind = np.divmod(found, n_kinds)
+    distinct, cell = distinct_codes(blocks.codes.astype(np.int64) * n_kinds + codes, blocks.n_groups * n_kinds)
+    block, kind = np.divmod(distinct, n_kinds)
     names = np.array([f"{blocks.names[b]}, {a}" for b, a in zip(block, kind, strict=True)])
-    joint = Partition(cell.astype(np.min_scalar_type(len(found) - 1)), names, blocks.description, note=blocks.note)
+    joint = Partition(cell.astype(np.min_scalar_type(len(distinct) - 1)), names, blocks.description, note=blocks.note)
     plain = cells(pool, joint, seed=seed)
     measure = CellMeasure(
         table=table,
@@ -164,11 +164,11 @@ def crossed_losses(
     """Cut items by what their losses depend on and by blocks; return attribute and block of every group, too."""
     attributes = Partition(codes, np.arange(table.n_attributes), "losses")
     both = blocks.codes.astype(np.int64) * table.n_attributes + codes
-    found, cell = distinct_codes(both, blocks.n_groups * table.n_attributes)
-    block, attribute = np.divmod(found.astype(np.int64), table.n_attributes)
+    distinct, cell = distinct_codes(both, blocks.n_groups * table.n_attributes)
+    block, attribute = np.divmod(distinct.astype(np.int64), table.n_attributes)
     names = np.array([str(blocks.names[b]) for b in block]) if blocks.n_groups > 1 else attribute.astype(str)
     joint = Partition(
-        cell.astype(np.min_scalar_type(len(found) - 1)),
+        cell.astype(np.min_scalar_type(len(distinct) - 1)),
         names,
         blocks.description if blocks.n_groups > 1 else name,
         note=blocks.note,

@@ -138,7 +138,7 @@ def can_believe(specs: Sequence[Measure | PRCurveMeasure], n_classes: int, n_sys
 
     It tells wrong predictions of one system apart, not which of several systems is right where they differ.
     """
-    return n_systems < 2 and n_classes <= MOST_CLASSES and all(_is_plain(one, n_classes) for one in specs)
+    return n_systems < 2 and n_classes <= MOST_CLASSES and all(_is_plain(spec, n_classes) for spec in specs)
 
 
 def _is_plain(one: Measure | PRCurveMeasure, n_classes: int) -> bool:
@@ -265,19 +265,19 @@ def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, 
 
 
 def _about_agreement(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
-    return all(one.name in _MEANS for one in specs)
+    return all(spec.name in _MEANS for spec in specs)
 
 
 def is_of_labels(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
     """Tell whether only labels matter: predictions and scores are a proxy, however biased."""
-    return all(one.name in ("rate", "mean") for one in specs)
+    return all(spec.name in ("rate", "mean") for spec in specs)
 
 
 def _about_positive(specs: Sequence[Measure | PRCurveMeasure], positive: int | None, n_classes: int) -> bool:
     if specs[0].is_curve:
         return n_classes == 2 or positive is not None
-    plain = all(_is_plain(one, n_classes) or one.ranking is not None for one in specs)
-    return plain and (n_classes == 2 or (positive is not None and all(one.binary for one in specs)))
+    plain = all(_is_plain(spec, n_classes) or spec.ranking is not None for spec in specs)
+    return plain and (n_classes == 2 or (positive is not None and all(spec.binary for spec in specs)))
 
 
 def merged(
@@ -291,17 +291,17 @@ def merged(
         New attribute of every item.
     table : LossTable or PRCurveTable of two outcomes
     """
-    one: Any = table
-    if one.is_of_scores:
-        return codes, one.for_outcomes(2, 1)
+    given: Any = table
+    if given.is_of_scores:
+        return codes, given.for_outcomes(2, 1)
     n_attributes, n_classes = np.shape(table.nonzero)
     # Items of one attribute may differ in the label that is their event.
     pairs, pair = distinct_codes(codes * np.int64(n_classes) + subject.event, n_attributes * n_classes)
     present, event = np.divmod(pairs, n_classes)
-    rows = one.losses.dense()[present]  # (A, C, D)
+    rows = given.losses.dense()[present]  # (A, C, D)
     at = np.arange(len(present))
-    other = np.where(event == 0, 1, 0)
-    both = np.stack([rows[at, other], rows[at, event]], axis=1)  # (A, 2, D)
+    other_label = np.where(event == 0, 1, 0)
+    both = np.stack([rows[at, other_label], rows[at, event]], axis=1)  # (A, 2, D)
     distinct, place = np.unique(both.reshape(len(both), -1), axis=0, return_inverse=True)
     values = distinct.reshape(len(distinct), *both.shape[1:])
     return place.ravel()[pair.ravel()], replace(table, losses=DenseLosses(values), nonzero=(values != 0).any(-1))
@@ -338,7 +338,7 @@ def rating_labels(
     assert opinions is not None and values is not None  # noqa: PT018 - of such a question
     if not few:
         opinions = np.interp(opinions, np.arange(pool.n_classes), values)
-    sums = np.array([add_up(cell, one, len(sizes), pool.multiplicity) for one in opinions])
+    sums = np.array([add_up(cell, opinion, len(sizes), pool.multiplicity) for opinion in opinions])
     x = sums / np.maximum(sizes, 1)
     group = None
     if subject.group is not None and subject.group.max() < MOST_GROUPS:
@@ -351,5 +351,5 @@ def rating_labels(
 
 def of_label_sets(measure: object) -> bool:
     """Whether some name is one of measures of items with several labels each, and of no other."""
-    names = [str(one).removesuffix("_score") for one in (measure if isinstance(measure, list | tuple) else [measure])]
-    return any(one in MULTILABEL_MEASURES and one not in MEASURES for one in names)
+    names = [str(name).removesuffix("_score") for name in (measure if isinstance(measure, list | tuple) else [measure])]
+    return any(name in MULTILABEL_MEASURES and name not in MEASURES for name in names)

@@ -97,6 +97,6 @@ def mean_reciprocal_rank(
     outside, inside = estimate[..., rest], estimate[..., top]
     above = np.zeros(inside.shape)
     for j in range(inside.shape[-1]):
-        one = inside[..., j, None]
-        above[..., j] = (outside > one).sum(-1) + 0.5 * (outside == one).sum(-1)
+        value = inside[..., j, None]
+        above[..., j] = (outside > value).sum(-1) + 0.5 * (outside == value).sum(-1)
     return np.mean(np.sort(1 / (1 + above), axis=-1)[..., -m:], axis=-1)

@@ -59,9 +59,9 @@ class MeasuresCompared(Metric[BelievedT_co, WeighedT_co]):
     def _check_compares_systems(self) -> None:
         """Raise QuestionError for a measure of the labels alone, which tells no system from another."""
         if self.measure_name in ("rate", "mean"):
-            of = "rate of positive labels" if self.measure_name == "rate" else "mean of the labels"
+            measure = "rate of positive labels" if self.measure_name == "rate" else "mean of the labels"
             raise QuestionError(
-                f"The {of} is the same for all systems that predict these items: compare groups of items by it."
+                f"The {measure} is the same for all systems that predict these items: compare groups of items by it."
             )
 
     @property
@@ -111,14 +111,14 @@ class MeasuresCompared(Metric[BelievedT_co, WeighedT_co]):
             return record.draws
         quantiles = interval_quantiles(record, cells_table(campaigns.cells).ranges)
         flat = quantiles.reshape(-1, *quantiles.shape[-2:])
-        draws = np.stack([joined_draws(one, None, _N_DRAWS, seed) for seed, one in enumerate(flat)])
+        draws = np.stack([joined_draws(own_quantiles, None, _N_DRAWS, seed) for seed, own_quantiles in enumerate(flat)])
         return draws.reshape(*quantiles.shape[:-2], *draws.shape[1:])
 
     def _shown(self, *names: str) -> str:
         """Write the question as it was asked."""
-        found = {name: getattr(self, name) for name in (*names, "measure", "rope", "positive", "values")}
-        found["measure"] = "mean" if is_mean(self.measure) else self.measure
-        return f"Compare({', '.join(f'{name}={value!r}' for name, value in found.items() if value is not None)})"
+        options = {name: getattr(self, name) for name in (*names, "measure", "rope", "positive", "values")}
+        options["measure"] = "mean" if is_mean(self.measure) else self.measure
+        return f"Compare({', '.join(f'{name}={value!r}' for name, value in options.items() if value is not None)})"
 
 
 def is_mean(measure: object) -> bool:

@@ -78,8 +78,8 @@ class PossibleErrors:
         Examples
         --------
         >>> pool = NumberPool(predictions=[1.0, 5.0, 2.0], bounds=(0, 10))
-        >>> found = PossibleErrors.of(pool, RealMeasures.of("mae"))
-        >>> found.ends(np.array([0]), np.array([[3.0]])).tolist()  # (3 + 0 + 0) / 3, and (3 + 5 + 8) / 3
+        >>> errors = PossibleErrors.of(pool, RealMeasures.of("mae"))
+        >>> errors.ends(np.array([0]), np.array([[3.0]])).tolist()  # (3 + 0 + 0) / 3, and (3 + 5 + 8) / 3
         [[1.0, 5.333333333333333]]
         """
         codes = np.zeros(pool.n_items, np.int64) if group is None else group
@@ -173,9 +173,9 @@ def item_deviations(
     total = np.zeros((len(size), spec.n_outputs))
     np.add.at(total, codes, squares)
     scale = total / np.maximum(size, 1)[:, None]
-    found = np.sqrt((squares / np.where(scale > 0, scale, 1)[codes]).sum(-1) * pool.n_items / size[codes])
-    greatest = found.max()
-    return np.round(found / greatest, _DIGITS) if greatest > 0 else np.ones(pool.n_items)
+    deviations = np.sqrt((squares / np.where(scale > 0, scale, 1)[codes]).sum(-1) * pool.n_items / size[codes])
+    greatest = deviations.max()
+    return np.round(deviations / greatest, _DIGITS) if greatest > 0 else np.ones(pool.n_items)
 
 
 def _expected(pool: NumberPool, spec: RealMeasures) -> Iterator[tuple[slice, Float[np.ndarray, "J n D"]]]:
@@ -214,9 +214,9 @@ def expected_spread(pool: NumberPool) -> Float[np.ndarray, " M"]:
     if pool.spread is not None and pool.spread.any():
         return np.asarray(pool.spread)
     if pool.spread is None and systems:
-        found = np.std([pool.numbers, *systems.values()], axis=0)
-        if found.any():
-            return found
+        spread = np.std([pool.numbers, *systems.values()], axis=0)
+        if spread.any():
+            return spread
     return np.full(pool.n_items, pool.numbers.std() or 1.0)
 
 

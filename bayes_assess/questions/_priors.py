@@ -135,9 +135,9 @@ def _mean_scores(pool: Pool) -> Float[np.ndarray, "K C"]:
     times = pool.multiplicity
     size = count(pool.predictions, n_classes, times)
     if pool.scores is None:  # the confidence alone: what is left goes to the other classes evenly
-        right = add_up(pool.predictions, pool.confidence, n_classes, times)
-        total[:] = ((size - right) / max(n_classes - 1, 1))[:, None]
-        np.fill_diagonal(total, right)
+        expected_right = add_up(pool.predictions, pool.confidence, n_classes, times)
+        total[:] = ((size - expected_right) / max(n_classes - 1, 1))[:, None]
+        np.fill_diagonal(total, expected_right)
     else:
         for start in range(0, pool.n_rows, CHUNK):
             rows = slice(start, start + CHUNK)

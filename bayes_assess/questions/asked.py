@@ -19,13 +19,13 @@ def check_question(question: object) -> None:
     if isinstance(question, Question):
         return
     names = ", ".join(QUESTIONS)
-    found, meant = type(question).__name__, ""
+    given, meant = type(question).__name__, ""
     itself = next((name for name, kind in QUESTIONS.items() if kind is question), None)
     if itself is not None:
-        found, meant = f"ba.{itself} itself", f" Call it, ba.{itself}(...)."
+        given, meant = f"ba.{itself} itself", f" Call it, ba.{itself}(...)."
     if isinstance(question, str):
         questions = [f"ba.{name}(...)" for name in near_names(question, QUESTIONS)]
         measures = [f"ba.Metric({name!r})" for name in near_names(question, MEASURES, end="_score")]
         near = measures + questions if question in MEASURES else questions + measures
-        found, meant = repr(question), f" Did you mean {near[0]}?" if near else ""
-    raise QuestionError(f"A question is one of {names}; found {found}.{meant}")
+        given, meant = repr(question), f" Did you mean {near[0]}?" if near else ""
+    raise QuestionError(f"A question is one of {names}; found {given}.{meant}")

@@ -136,8 +136,8 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the losses of every item depend on, and the table of the measures of all systems."""
-        codes, found = super().losses(pool)
-        table: Any = found
+        codes, loss_table = super().losses(pool)
+        table: Any = loss_table
         if table.is_curve or len(table.outputs) != len(self.systems):
             asked = getattr(self.measure, "name", self.measure)
             raise QuestionError(
@@ -147,9 +147,9 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool as for the measures themselves, and say which of them is looked for."""
-        found = super().cells(pool, seed, strata)
+        cells = super().cells(pool, seed, strata)
         return replace(
-            found, measure=replace(found.measure, compared=True, sought=Sought(self.direction, float(self.rope)))
+            cells, measure=replace(cells.measure, compared=True, sought=Sought(self.direction, float(self.rope)))
         )
 
     def leads(self, values: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
@@ -170,14 +170,14 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
     def study_estimates(self, campaigns: Simulated) -> Float[np.ndarray, "R B G"]:
         """Return the leads that simulated campaigns found."""
-        return np.stack([found.value for found in self._study_leads(campaigns)]).reshape(campaigns.record.value.shape)
+        return np.stack([lead.value for lead in self._study_leads(campaigns)]).reshape(campaigns.record.value.shape)
 
     def study_intervals(self, campaigns: Simulated, level: float) -> Float[np.ndarray, "R B G 2"]:
         """Return the intervals of the leads in simulated campaigns.
 
         Of weighted draws, campaigns do not keep how estimates hang together: they are taken for independent here.
         """
-        ends = np.stack([found.interval(level) for found in self._study_leads(campaigns)])
+        ends = np.stack([lead.interval(level) for lead in self._study_leads(campaigns)])
         return ends.reshape(*campaigns.record.value.shape, 2)
 
     def study_design_intervals(self, campaigns: Simulated, level: float) -> None:
@@ -186,16 +186,16 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each; a system within the rope of the best will do."""
         truth = self.truth_of_counts(campaigns.cells, campaigns.full)
-        found = self.study_estimates(campaigns).argmax(-1)
-        regret = np.maximum(-truth[found], 0)
+        best = self.study_estimates(campaigns).argmax(-1)
+        regret = np.maximum(-truth[best], 0)
         return {"best": (regret <= self.rope + _ROUNDING).astype(float), "regret": regret}
 
     def _study_leads(self, campaigns: Simulated) -> Iterator[PosteriorMeasure]:
         """Summarise the leads of every campaign at every look, as sessions do."""
         draws = self.leads(self._study_draws(campaigns))
         exact = np.broadcast_to(campaigns.record.exact, draws.shape[:-2])
-        for one, known in zip(draws.reshape(-1, *draws.shape[-2:]), exact.ravel(), strict=True):
-            yield posterior_measure(one, known)
+        for campaign_draws, known in zip(draws.reshape(-1, *draws.shape[-2:]), exact.ravel(), strict=True):
+            yield posterior_measure(campaign_draws, known)
 
     def __repr__(self) -> str:
         return self._shown("systems").replace("Compare(", "Best(", 1)

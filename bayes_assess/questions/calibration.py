@@ -193,12 +193,12 @@ class _CalibrationQuestion(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
         """
         flat = counts.reshape(-1, *counts.shape[-2:])
         step = max(1, _DRAWN_AT_ONCE // (_DRAWS * flat[0].size))
-        found = []
+        parts = []
         for start in range(0, len(flat), step):
             some = flat[start : start + step]
             drawn = partial(self._drawn, cells, some, start)
-            found.append(self._widened(cells, self.posterior(cells, prior, some), drawn, level))
-        ends = np.concatenate(found).reshape(*counts.shape[:-2], *found[0].shape[1:])
+            parts.append(self._widened(cells, self.posterior(cells, prior, some), drawn, level))
+        ends = np.concatenate(parts).reshape(*counts.shape[:-2], *parts[0].shape[1:])
         return ends if draws is None else _further(ends, draws, level)
 
     def plan_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
@@ -232,7 +232,7 @@ class _CalibrationQuestion(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
             Posterior draws of the mean.
         """
         share = by_group(cells, cells.sizes).sum(-1) / cells.n_items
-        return _widened_by((one @ share for one in self._told_draws(cells, prior, counts)), draws, level)
+        return _widened_by((errors @ share for errors in self._told_draws(cells, prior, counts)), draws, level)
 
     def maximum_interval(
         self,
@@ -259,7 +259,7 @@ class _CalibrationQuestion(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
         """Draw errors after these labels, three ways."""
         flat = counts[None]
         drawn = partial(self._drawn, cells, flat, 0)
-        return (one[:, 0] for one in self._error_draws(cells, self.posterior(cells, prior, flat), drawn, of_bins))
+        return (errors[:, 0] for errors in self._error_draws(cells, self.posterior(cells, prior, flat), drawn, of_bins))
 
     def _error_draws(
         self, cells: Cells, posterior: Belief, drawn: _Drawn, of_bins: _OfBins | None = None
@@ -287,10 +287,10 @@ class _CalibrationQuestion(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
 
     def _ece_error(self, cells: Cells, prior: Belief, counts, full) -> Float[np.ndarray, "*batch"]:
         """Error of the plug-in calibration error in percent of the true one; the groups' by their shares."""
-        found = self.error_of(cells, self.accuracy(cells, prior, counts))
+        estimate = self.error_of(cells, self.accuracy(cells, prior, counts))
         truth = self.error_of(cells, full[:, 1] / np.maximum(full.sum(1), 1))
         share = by_group(cells, cells.sizes).sum(-1) / cells.n_items
-        error, size = np.abs(found - truth) @ share, truth @ share
+        error, size = np.abs(estimate - truth) @ share, truth @ share
         return 100 * np.divide(error, size, out=np.where(error > 0, np.inf, 0.0), where=size > 0)
 
 

@@ -96,11 +96,11 @@ class TwoCalibrations(GroupPair[AnswerT_co], _CalibrationQuestion[AnswerT_co]):
         """Compute the three masses of the difference from draws, always the same for the same counts."""
         flat = counts.reshape(-1, *counts.shape[-2:])
         step = max(1, _NUMBERS // (_DRAWS * flat[0].size))
-        found = []
+        parts = []
         for start in range(0, len(flat), step):
             draws = self.draws(cells, prior, flat[start : start + step], 0, _DRAWS)
-            found.append(np.asarray(rope_masses_samples(draws, np.zeros(()), self.rope + _ROUNDING)))
-        return np.concatenate(found).reshape(*counts.shape[:-2], 3)
+            parts.append(np.asarray(rope_masses_samples(draws, np.zeros(()), self.rope + _ROUNDING)))
+        return np.concatenate(parts).reshape(*counts.shape[:-2], 3)
 
     def _widened(self, cells, posterior, drawn, level) -> Float[np.ndarray, "N 2"]:
         """Widen either end by what each error leans on: one may be as small, the other as great, as for `Calibration`.

@@ -216,10 +216,10 @@ class ConfusionMatrix(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates: (sum_k p_k sum_j (estimate - truth)^2)^(1/2) ([ABA] Table 4), and the error of the cost."""
         error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)
-        found = {"rmse": np.sqrt(np.einsum("k,...kj,...kj->...", cells.weights, error, error))}
+        scores = {"rmse": np.sqrt(np.einsum("k,...kj,...kj->...", cells.weights, error, error))}
         if self._cost is not None:
-            found["cost_error"] = np.abs(np.einsum("k,kj,...kj->...", cells.weights, self._cost.matrix, error))
-        return found
+            scores["cost_error"] = np.abs(np.einsum("k,kj,...kj->...", cells.weights, self._cost.matrix, error))
+        return scores
 
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
         yield np.asarray(prior.update_counts(counts).sample(jax_key(seed, "draws"), n))
@@ -367,7 +367,7 @@ def _with_agreement(
     """Put agreements into draws of rows (S, K, O): errors keep their shares of what is left."""
     draws = np.array(pooled.sample(jax_key(seed, "rows"), len(accuracy)), np.float64)
     rows = np.arange(len(own))
-    left = np.maximum(1 - draws[:, rows, own], np.finfo(float).tiny)
-    draws *= ((1 - accuracy) / left)[:, :, None]
+    rest = np.maximum(1 - draws[:, rows, own], np.finfo(float).tiny)
+    draws *= ((1 - accuracy) / rest)[:, :, None]
     draws[:, rows, own] = accuracy
     return SampledBelief(draws, np.zeros(len(draws)))

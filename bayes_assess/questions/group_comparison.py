@@ -229,8 +229,8 @@ class AllPairs(_GroupComparison[AnswerT_co]):
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score verdicts, as means over all pairs of groups with items."""
         first, second = self._pairs(cells)
-        found = self.pair_masses(cells, prior, counts, first, second)
-        succeeded, right = success(found, self.pair_masses(cells, prior, full, first, second))
+        masses = self.pair_masses(cells, prior, counts, first, second)
+        succeeded, right = success(masses, self.pair_masses(cells, prior, full, first, second))
         error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)
         error = np.abs(error[..., first, second])
         return {"success": succeeded.mean(-1), "right": right.mean(-1), "error": error.mean(-1)}

@@ -116,15 +116,15 @@ class Mean(LabelMean[BelievedT_co, WeighedT_co]):
         --------
         >>> import bayes_assess as ba
         >>> pool = ba.Pool(predictions=[1, 4, 5], groups={"system": ["b", "a", "b"]})
-        >>> found = ba.Mean(by="system").result_fields(pool)
-        >>> found["items"].tolist(), found["judged"].tolist()
+        >>> fields = ba.Mean(by="system").result_fields(pool)
+        >>> fields["items"].tolist(), fields["judged"].tolist()
         ([1, 2], [4.0, 6.0])
         """
         group, values = self.group_of_items(pool), self.values_of(pool)
         times, n = pool.multiplicity, int(group.max()) + 1
         judged = add_up(group, values[pool.predictions], n, times)
-        found = {"items": count(group, n, times), "judged": judged, "values": values, "group": group}
-        return {**found, "step": pool.rounded_to}
+        fields = {"items": count(group, n, times), "judged": judged, "values": values, "group": group}
+        return {**fields, "step": pool.rounded_to}
 
     def __repr__(self) -> str:
         shown = f"values={self.values!r}, by={self.by!r}, judges={self.judges!r}"

@@ -74,20 +74,20 @@ class MeasureComparison(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the losses of every item depend on, and the table of the difference."""
-        codes, found = super().losses(pool)
-        table: Any = found
+        codes, loss_table = super().losses(pool)
+        table: Any = loss_table
         assert not table.is_curve  # curves have neither systems nor groups
         if self.by is None:
             return codes, difference_table(table, 0, 1)
-        found = []
+        sides = []
         for side in (self.first, self.second):
             ending = f" ({self.by} {side})"
             places = [i for i, output in enumerate(table.outputs) if output.endswith(ending)]
             if not places:
                 known = [output.split(f"({self.by} ")[-1].removesuffix(")") for output in table.outputs]
                 raise QuestionError(f"There is no group {show(side)} in {self.by!r}; it has {listing(known)}.")
-            found.append(places[0])
-        return codes, difference_table(table, *found)
+            sides.append(places[0])
+        return codes, difference_table(table, *sides)
 
     def names(self) -> tuple[str, str]:
         """Name the two sides."""

@@ -60,8 +60,8 @@ class MeasurePairs(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the losses of every item depend on, and the table of the measures of all groups."""
-        codes, found = super().losses(pool)
-        table: Any = found
+        codes, loss_table = super().losses(pool)
+        table: Any = loss_table
         (part,) = table.parts
         if len(table.outputs) != len(part.starts):
             raise QuestionError(
@@ -73,8 +73,8 @@ class MeasurePairs(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool as for the measures themselves, and say that they are compared."""
-        found = super().cells(pool, seed, strata)
-        return replace(found, measure=replace(found.measure, compared=True))
+        cells = super().cells(pool, seed, strata)
+        return replace(cells, measure=replace(cells.measure, compared=True))
 
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each: means over all pairs."""
@@ -85,8 +85,8 @@ class MeasurePairs(MeasuresCompared[BelievedT_co, WeighedT_co]):
         verdict = region_masses(away, self.rope + _ROUNDING).argmax(-1)
         right = (verdict == region_of(truth[first] - truth[second], self.rope + _ROUNDING)).mean(-1)
         sign = -1 if combine(self.measure)[0].name in LOSSES else 1
-        found = (sign * value).argmax(-1)
-        best = np.isclose(truth[found], (sign * truth).max() * sign, rtol=0, atol=_ROUNDING)
+        chosen = (sign * value).argmax(-1)
+        best = np.isclose(truth[chosen], (sign * truth).max() * sign, rtol=0, atol=_ROUNDING)
         error = np.abs(value[..., first] - value[..., second] - (truth[first] - truth[second])).mean(-1)
         return {"right": right, "best": best.astype(float), "error": error}
 

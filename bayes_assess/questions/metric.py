@@ -101,8 +101,8 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
     def __post_init__(self) -> None:
         given: Any = self.measure
         if isinstance(given, MultiLabelMeasure):
-            one, *more = given.outputs
-            object.__setattr__(self, "measure", [one, *more] if more else one)
+            first, *more = given.outputs
+            object.__setattr__(self, "measure", [first, *more] if more else first)
         elif not of_label_sets(given):
             combine(given)  # a name that does not exist is refused at once
         check_by("a measure", self.by)
@@ -115,7 +115,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         if of_label_sets(self.measure):  # which a pool of items with several labels looks up
             names: Any = [self.measure] if isinstance(self.measure, str) else self.measure
             return f"{type(self).__name__}({', '.join(names)})"
-        return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
+        return f"{type(self).__name__}({', '.join(spec.name for spec in combine(self.measure))})"
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -181,12 +181,12 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
     @property
     def f_alpha(self) -> float | None:
         """Weight alpha of the F-measure TP / (alpha PP + (1 - alpha) P), None if it is not one."""
-        one, *more = combine(self.measure)
-        if not one.binary or one.made_by is None:
+        spec, *more = combine(self.measure)
+        if not spec.binary or spec.made_by is None:
             return None
         if more or self.systems or self.by is not None:
             return None
-        name, options = one.made_by
+        name, options = spec.made_by
         return 1 / (1 + options[0][1] ** 2) if name == "fbeta" else _F_MEASURES.get(name)
 
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
@@ -242,8 +242,8 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
 
     def _is_believable(self, pool: Pool) -> bool:
         specs = combine(self.measure)
-        one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
-        return one or can_believe(specs, pool.n_classes, len(self.systems))
+        has_one_event = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
+        return has_one_event or can_believe(specs, pool.n_classes, len(self.systems))
 
     def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
@@ -287,7 +287,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
     ) -> Float[np.ndarray, " F"]:
         """Count the random labels that give the widest interval of a measure a width, by the delta method."""
-        variance = np.array([item_variance(cell_measure(cells), one) for one in full]).max(-1)
+        variance = np.array([item_variance(cell_measure(cells), counts) for counts in full]).max(-1)
         return labels_of_variance(variance, width, int(cells.sizes.sum()), level)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
@@ -309,7 +309,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
     @property
     def is_of_order(self) -> bool:
         """Whether what is measured is the order of all scores."""
-        return any(one.ranking is not None for one in combine(self.measure))
+        return any(spec.ranking is not None for spec in combine(self.measure))
 
     def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
         """Return where items with these labels stand in the order of the scores; -1 is none. None if it is no matter.
@@ -372,7 +372,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
 
 
 def _binary(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
-    return any(one.binary for one in specs)
+    return any(spec.binary for spec in specs)
 
 
 def _blocks(pool: Pool, strata: Cut | None) -> Partition:

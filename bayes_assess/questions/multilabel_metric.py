@@ -282,9 +282,9 @@ def item_deviations(pool: MultiLabelPool, measure: MultiLabelMeasure, lam: float
     >>> item_deviations(pool, multilabel_measure("accuracy"), 1.0).round(3).tolist()
     [1.0, 0.0]
     """
-    risk, found = believed_risk(pool, measure, lam), np.empty(pool.n_items)
+    risk, deviations = believed_risk(pool, measure, lam), np.empty(pool.n_items)
     for start in range(0, pool.n_items, CHUNK):
         items = slice(start, start + CHUNK)
-        found[items] = measure.deviations(pool.indicators[items], blended_scores(pool, lam, items), risk)
-    greatest = found.max()
-    return np.round(found / greatest, _DIGITS) if greatest > 0 else found
+        deviations[items] = measure.deviations(pool.indicators[items], blended_scores(pool, lam, items), risk)
+    greatest = deviations.max()
+    return np.round(deviations / greatest, _DIGITS) if greatest > 0 else deviations

@@ -82,9 +82,9 @@ class NumericMetric(Metric):
     @cached_property
     def whole(self) -> RealMeasures:
         """The measures, of all items."""
-        found = RealMeasures.of(self.measure)
-        assert found is not None  # `Metric.for_pool` has seen to it
-        return found
+        measures = RealMeasures.of(self.measure)
+        assert measures is not None  # `Metric.for_pool` has seen to it
+        return measures
 
     @property
     def spec(self) -> RealMeasures | GroupedRealMeasures:
@@ -202,7 +202,7 @@ class NumericMetric(Metric):
         """Return what the labelled items say of the measures, fields of `WeightedNumbers`."""
         pool, cells, items = self.labelled_pool(told.pool), told.cells, told.items
         labels = pool.label_space.names(told.codes[items])
-        found, covariance = weighted_numbers(
+        estimate, covariance = weighted_numbers(
             told.design,
             told.state,
             self.spec,
@@ -214,7 +214,7 @@ class NumericMetric(Metric):
             possible_errors(pool, self).ends(items, self.item_losses(pool, items, labels)),
         )
         ordered = told.design.draws_alike and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
-        answer: dict[str, object] = {"answer": found, "all_covariances": covariance}
+        answer: dict[str, object] = {"answer": estimate, "all_covariances": covariance}
         if not ordered or told.volunteered.any() or self.by is not None:
             return answer
         order = cells.source.take(np.zeros(pool.n_items, np.int64), np.arange(pool.n_items))

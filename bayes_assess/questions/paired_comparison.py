@@ -98,8 +98,8 @@ class PairedComparison(MeasureComparison[BelievedT_co, WeighedT_co]):
         if pool.paired:
             return pool, codes
         pairs = find_pairs(pool, str(self.by), self.first, self.second, self.pair)
-        found = PairPool.of(pool, pairs, self._values_on(pool))
-        return found, None if codes is None else found.codes_of_halves(codes)
+        pair_pool = PairPool.of(pool, pairs, self._values_on(pool))
+        return pair_pool, None if codes is None else pair_pool.codes_of_halves(codes)
 
     def units(self, pool: Any) -> PairUnits:
         """Return the pairs of that pool, both halves of which are asked for and labelled together."""

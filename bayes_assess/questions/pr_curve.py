@@ -88,9 +88,11 @@ class PRCurve(Metric[BelievedT_co, WeighedT_co]):
         lowest, highest = lowest[cells.sizes > 0], highest[cells.sizes > 0]
         # A threshold cuts no cell if as many cells begin below it as end below it.
         below = np.searchsorted(np.sort(lowest), lowest), np.searchsorted(np.sort(highest), lowest)
-        found = np.unique(lowest[below[0] == below[1]])
-        places = np.unique(np.linspace(0, len(found) - 1, min(self.thresholds, len(found))).round().astype(int))
-        return PRCurve(found[places], self.positive)
+        thresholds = np.unique(lowest[below[0] == below[1]])
+        places = np.unique(
+            np.linspace(0, len(thresholds) - 1, min(self.thresholds, len(thresholds))).round().astype(int)
+        )
+        return PRCurve(thresholds[places], self.positive)
 
 
 def reaching(cells: Cells) -> Int[np.ndarray, " T"]:

@@ -235,8 +235,8 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
         """Return the intervals from random items alone, (R, B, T, 2); None where the design keeps none."""
         if _is_ranked(campaigns):
             return None
-        found = super().study_design_intervals(campaigns, level)
-        return None if found is None else _precisions(found, axis=-2)
+        intervals = super().study_design_intervals(campaigns, level)
+        return None if intervals is None else _precisions(intervals, axis=-2)
 
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""

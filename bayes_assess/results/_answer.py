@@ -80,8 +80,8 @@ class Answer(ABC):
         Examples
         --------
         >>> import bayes_assess as ba
-        >>> found = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result().to_dict()
-        >>> found["labels_used"], found["guarantee"], found["table"][0]["group"]
+        >>> values = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result().to_dict()
+        >>> values["labels_used"], values["guarantee"], values["table"][0]["group"]
         (0, 'credible', 'cat')
         """
         from bayes_assess.results.report import as_dict  # which few need

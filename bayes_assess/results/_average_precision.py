@@ -44,20 +44,20 @@ def average_precisions(
     """
     starts = np.append(0, ends[:-1])
     sizes = ends - starts
-    found = np.clip(positives, 0, sizes)  # sums are rounded
-    before = found.cumsum(1) - found
+    counts = np.clip(positives, 0, sizes)  # sums are rounded
+    before = counts.cumsum(1) - counts
     placed = int(np.searchsorted(ends, len(first), side="right"))
     tail = slice(placed, None)
     mean_inverse = (special.digamma(ends[tail] + 1.0) - special.digamma(starts[tail] + 1.0)) / sizes[tail]
     growth = (1 - (starts[tail] + 1) * mean_inverse) / np.maximum(sizes[tail] - 1, 1)
-    precision = (before[:, tail] + 1) * mean_inverse + (found[:, tail] - 1) * growth
-    summed = (found[:, tail] * precision).sum(1)
+    precision = (before[:, tail] + 1) * mean_inverse + (counts[:, tail] - 1) * growth
+    summed = (counts[:, tail] * precision).sum(1)
     parts = np.split(first, ends[: max(placed - 1, 0)]) if placed else []
-    hits = [_in_random_order(rng, number, part) for number, part in zip(found.T, parts, strict=False)]
+    hits = [_in_random_order(rng, number, part) for number, part in zip(counts.T, parts, strict=False)]
     if hits:
         hit = np.concatenate(hits, axis=1)
         summed += (hit * hit.cumsum(1) / np.arange(1, hit.shape[1] + 1)).sum(1)
-    total = found.sum(1)
+    total = counts.sum(1)
     return np.divide(summed, total, out=np.zeros(len(total)), where=total > 0)
 
 

@@ -83,10 +83,10 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
 
         def __getattr__(self, name: str) -> object:
             """Say what there is, where only answers to other questions, or by other designs, have an attribute."""
-            of = self.__dict__
-            if name in self._of_parts and not any(hasattr(type(of[part]), name) for part in ("evidence", "section")):
+            parts = self.__dict__
+            if name in self._of_parts and not any(hasattr(type(parts[part]), name) for part in ("evidence", "section")):
                 raise AttributeError(
-                    f"The answer to {of['question'].name} by {of['evidence'].design!r} has no {name!r}: it is of "
+                    f"The answer to {parts['question'].name} by {parts['evidence'].design!r} has no {name!r}: it is of "
                     "other questions, or of other designs."
                 )
             return object.__getattribute__(self, name)  # which fails as it has
@@ -264,18 +264,18 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         of_the_prior = self.section.of_the_prior() if self.evidence.leans_on_prior else None
         lines += [of_the_prior] if of_the_prior else []
         if self.volunteered:
-            told = f"{plural(self.volunteered, 'label')} {'was' if self.volunteered == 1 else 'were'} told"
+            said = f"{plural(self.volunteered, 'label')} {'was' if self.volunteered == 1 else 'were'} told"
             use = "" if self.guarantee == "exact" else f", {self.evidence._use_of_volunteered}"
-            lines.append(f"{told} without being asked for{use}.")
+            lines.append(f"{said} without being asked for{use}.")
         if self.n_skipped:
             lines += self._about_skipped()
         return "\n".join([*lines, *self.notes])
 
     def _about_skipped(self) -> list[str]:
         """Say what the answer makes of items that nobody could label."""
-        one = self.n_skipped == 1
-        them = "it" if one else "them"
-        said = f"{plural(self.n_skipped, 'item')} {'was' if one else 'were'} set aside: nobody could label {them}"
+        is_one = self.n_skipped == 1
+        them = "it" if is_one else "them"
+        said = f"{plural(self.n_skipped, 'item')} {'was' if is_one else 'were'} set aside: nobody could label {them}"
         if self.guarantee == "exact":
             return [f"{said}; the answer does not depend on {them}."]
         lines = [f"{said}; the answer takes {them} to be like the {self.evidence._others_of_skipped}."]

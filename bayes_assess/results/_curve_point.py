@@ -52,10 +52,10 @@ class CurvePoint(NamedTuple):
 
     def __str__(self) -> str:
         measured = {"precision": self.precision, "recall": self.recall, "F1": self.f1}
-        said = ", ".join(f"{name} {one}" for name, one in measured.items())
+        said = ", ".join(f"{name} {value}" for name, value in measured.items())
         reach = f"{plural(self.n_predicted, 'item')} reach{'es' * (self.n_predicted == 1)}"
         text = f"Threshold {self.threshold:.4g}, which {reach}: {said}"
-        ends = {name: one.design_interval for name, one in measured.items()}
+        ends = {name: value.design_interval for name, value in measured.items()}
         without = ", ".join(f"{name} {_ends(two)}" for name, two in ends.items() if two is not None)
         return f"{text}; without trusting the scores {without}." if without else f"{text}."
 

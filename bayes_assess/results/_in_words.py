@@ -201,4 +201,4 @@ class _Words:
     def _names(self) -> list[str]:
         given = getattr(self._question, "measure", None)
         given = given if isinstance(given, list | tuple) else [given]
-        return [measure_in_words(str(getattr(one, "name", one))) for one in given]
+        return [measure_in_words(str(getattr(measure, "name", measure))) for measure in given]

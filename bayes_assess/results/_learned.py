@@ -121,16 +121,16 @@ def _improbable_number(
     marginals: tuple[Array, Array], agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"]
 ) -> str | None:
     """Say that the prior predicts another number of right labels; None if it does not."""
-    told = labels > 0
-    a, b = (np.asarray(parameter)[told] for parameter in marginals)
+    labelled = labels > 0
+    a, b = (np.asarray(parameter)[labelled] for parameter in marginals)
     rng = np.random.default_rng(np.random.SeedSequence(_DRAWS))
-    predicted = rng.binomial(labels[told], rng.beta(a, b, (_DRAWS, len(a)))).sum(1)
-    right = int(agreements.sum())
-    if 2 * min((predicted <= right).mean(), (predicted >= right).mean()) >= _IMPROBABLE:
+    predicted = rng.binomial(labels[labelled], rng.beta(a, b, (_DRAWS, len(a)))).sum(1)
+    n_right = int(agreements.sum())
+    if 2 * min((predicted <= n_right).mean(), (predicted >= n_right).mean()) >= _IMPROBABLE:
         return None
     low, high = np.quantile(predicted, [0.025, 0.975]).astype(int)
     expected = f"it expected {low:,} to {high:,} of the {int(labels.sum()):,} to be right"
-    return f"The labels contradict the prior: {expected}, and {right:,} are. {_WAY_OUT}"
+    return f"The labels contradict the prior: {expected}, and {n_right:,} are. {_WAY_OUT}"
 
 
 def agreement_belief(belief: Belief, own: Int[np.ndarray, " K"]) -> Belief:

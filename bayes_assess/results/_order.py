@@ -71,8 +71,8 @@ class Order(NamedTuple):
 
     def differences(self, rope: float, level: float, exact: bool) -> PairDifferences:
         """Compare all pairs, worse and better in the place of lower and higher."""
-        found = pair_differences(self.joint, float(rope), level, exact, self.cautious)
-        return found._replace(masses=found.masses[..., ::-1]) if self.low_is_best else found
+        differences = pair_differences(self.joint, float(rope), level, exact, self.cautious)
+        return differences._replace(masses=differences.masses[..., ::-1]) if self.low_is_best else differences
 
 
 def order_of_groups(question: Metric, evidence: MeasureEvidence) -> Order | None:
@@ -81,20 +81,20 @@ def order_of_groups(question: Metric, evidence: MeasureEvidence) -> Order | None
     if not evidence.has_joint or not named_by:
         return None
     by = question.by or "system"
-    one, *more = combine(question.measure)
-    start, found = f"{one.name} ({by} ", evidence.groups.tolist()
-    alike = all(name.startswith(start) and name.endswith(")") for name in found)
-    if more or len(found) < 2 or not alike or (question.by and len(question.systems) > 1):
+    spec, *more = combine(question.measure)
+    start, outputs = f"{spec.name} ({by} ", evidence.groups.tolist()
+    alike = all(name.startswith(start) and name.endswith(")") for name in outputs)
+    if more or len(outputs) < 2 or not alike or (question.by and len(question.systems) > 1):
         return None
-    names = np.array([name.removeprefix(start).removesuffix(")") for name in found])
+    names = np.array([name.removeprefix(start).removesuffix(")") for name in outputs])
     values = evidence.value, evidence.ends, evidence.joint
-    return Order(names, by, one.name, *values, widest_difference(evidence), evidence.cautious)
+    return Order(names, by, spec.name, *values, widest_difference(evidence), evidence.cautious)
 
 
 def widest_difference(evidence: MeasureEvidence) -> float:
     """Compute the largest difference of a measure that is possible, whatever several systems have in common."""
-    one, *_ = combine(evidence.question.measure)
-    return float(min(np.ptp(one.range), np.ptp(cells_table(evidence.cells).ranges[0])))
+    spec, *_ = combine(evidence.question.measure)
+    return float(min(np.ptp(spec.range), np.ptp(cells_table(evidence.cells).ranges[0])))
 
 
 class Ordered(Ranks[EvidenceT_co, SectionT_co]):
@@ -198,8 +198,8 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
 
     def _pairs_table(self, rope: float) -> Table:
         order = self._known_order
-        found = order.differences(rope, self.level, self.guarantee == "exact")
-        return pairs_table(order.names, found, f"Differences of {order.measure}, {self._interval_label}s")
+        differences = order.differences(rope, self.level, self.guarantee == "exact")
+        return pairs_table(order.names, differences, f"Differences of {order.measure}, {self._interval_label}s")
 
     def _draw_ranks(self) -> Int[np.ndarray, "S G"]:
         order = self._known_order

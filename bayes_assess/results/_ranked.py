@@ -154,8 +154,8 @@ class RankedAnswer(Answer):
         """Tabulate precision, recall and F1 at these ranks."""
         ranks = self._checked(ranks)
         columns: dict[str, ArrayLike] = {"rank": ranks}
-        for name, of in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1)):
-            columns |= dict(zip((name, f"{name}_lower", f"{name}_upper"), of(ranks).T, strict=True))
+        for name, band_at in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1)):
+            columns |= dict(zip((name, f"{name}_lower", f"{name}_upper"), band_at(ranks).T, strict=True))
         title = f"{self.question.name}, {self.level:.0%} band"
         return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".3f") | {"rank": ","})
 
@@ -171,8 +171,8 @@ class RankedAnswer(Answer):
 
         ranks = self.shown_ranks if ranks is None else self._checked(ranks)
         variables = {
-            name: (("rank", "of"), of(ranks))
-            for name, of in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1))
+            name: (("rank", "of"), band_at(ranks))
+            for name, band_at in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1))
         }
         return xarray.Dataset(
             variables, coords={"rank": ranks, "of": ["estimate", "lower", "upper"]}, attrs={"level": self.level}
@@ -183,8 +183,8 @@ class RankedAnswer(Answer):
         return np.unique(np.geomspace(1, self.n_items, _POINTS).round().astype(np.int64))
 
     def _at(self, of: Callable[[Int[np.ndarray, " n"]], Float[np.ndarray, "n 3"]], rank: ArrayLike) -> Bounded:
-        found = of(self._checked(rank))
-        return Bounded(*(found[0].tolist() if np.asarray(rank).ndim == 0 else found.T))
+        values = of(self._checked(rank))
+        return Bounded(*(values[0].tolist() if np.asarray(rank).ndim == 0 else values.T))
 
     def _checked(self, ranks: ArrayLike) -> Int[np.ndarray, " n"]:
         values = np.atleast_1d(np.asarray(ranks))
@@ -202,7 +202,7 @@ class RankedAnswer(Answer):
     ) -> Axes:
         """Draw the precision by rank, and that of another answer beside it."""
         ranks = self.shown_ranks
-        bands = {one.design: one._precision(ranks) for one in (self, beside) if one is not None}
+        bands = {answer.design: answer._precision(ranks) for answer in (self, beside) if answer is not None}
         exact = None if truth is None else np.asarray(truth(ranks), float)
         at = None if queried is None else (queried, self._precision(queried)[:, 0])
         title = f"Precision of {self.n_items:,} ranked items"

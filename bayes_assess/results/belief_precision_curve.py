@@ -86,8 +86,8 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         return self.cells.n_items
 
     def _average_precision(self) -> Bounded:
-        found = np.diff(self._positives, axis=1, prepend=0)
-        draws = average_precisions(generator(self.seed, "order of positives"), self._ranks, found, self.first_labels)
+        counts = np.diff(self._positives, axis=1, prepend=0)
+        draws = average_precisions(generator(self.seed, "order of positives"), self._ranks, counts, self.first_labels)
         return Bounded(float(np.median(draws)), *np.quantile(draws, self._tails()).tolist())
 
     def plot(
@@ -168,9 +168,9 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         # quantiles are close to normal ones; a draw's stands at the same quantile everywhere.
         share = before / np.maximum(size, 1)
         spread = np.sqrt(share * (1 - share) * good * (1 - good / np.maximum(size, 1)) * size / np.maximum(size - 1, 1))
-        found = good * share + spread * self._quantiles[:, None]
-        found = np.clip(found, np.maximum(0, before - (size - good)), np.minimum(before, good))
-        return counts[:, after - 1] + told + found
+        drawn = good * share + spread * self._quantiles[:, None]
+        drawn = np.clip(drawn, np.maximum(0, before - (size - good)), np.minimum(before, good))
+        return counts[:, after - 1] + told + drawn
 
     def _told_positives(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Count the positives among the labels of the first items, down to ranks."""
@@ -186,18 +186,18 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         return generator(self.seed, "positions").standard_normal(len(self._positives))
 
     def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        found = self._bounded(self._draws_of_positives(ranks) / ranks)
-        return self._held(found, *(count / ranks for count in self._counts_without_trust(ranks)))
+        band = self._bounded(self._draws_of_positives(ranks) / ranks)
+        return self._held(band, *(count / ranks for count in self._counts_without_trust(ranks)))
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        found = self._bounded(share(self._draws_of_positives(ranks), self._positives[:, -1:]))
+        band = self._bounded(share(self._draws_of_positives(ranks), self._positives[:, -1:]))
         (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
-        return self._held(found, share(lower, most), share(upper, fewest))
+        return self._held(band, share(lower, most), share(upper, fewest))
 
     def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        found = self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))
+        band = self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))
         (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
-        return self._held(found, 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
+        return self._held(band, 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
 
     def _positives_without_trust(self, ranks: Int[np.ndarray, " n"]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return positives down to ranks and in all by random items alone, of the least recall and of the greatest."""
@@ -209,8 +209,10 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
     def _bounded(self, draws: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "n 3"]:
         """Take medians and credible intervals, of which the shortest ones may reach further than equal-tailed ones."""
         each = [posterior_measure(draw[:, None], self.evidence.exact) for draw in draws.T]  # of many, fewer quantiles
-        found = [np.concatenate([one.value[:, None], one.interval(self.level)], axis=1) for one in each]
-        return np.clip(np.concatenate(found), 0, 1)  # sums are rounded
+        bands = [
+            np.concatenate([posterior.value[:, None], posterior.interval(self.level)], axis=1) for posterior in each
+        ]
+        return np.clip(np.concatenate(bands), 0, 1)  # sums are rounded
 
     def _held(self, found: Float[np.ndarray, "n 3"], lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:
         """Widen bands to hold what random items alone say, if these contradict the belief somewhere."""

@@ -157,9 +157,9 @@ F1 [0.667, 0.667].
         least = wanted - _ROUNDING
         sure = value if probability is None else (self.evidence.joint[:, part] >= least).mean(0)
         reached = sure >= (least if probability is None else probability)
-        found = np.flatnonzero(reached)
-        if len(found):
-            return True, self._point(int(found[0] if name == "precision" else found[-1]))
+        places = np.flatnonzero(reached)
+        if len(places):
+            return True, self._point(int(places[0] if name == "precision" else places[-1]))
         # Where the probability is 0 all along, the estimates tell which is the closest.
         closest = np.argmax(np.where(sure == sure.max(), value, -1.0))
         return False, self._point(int(closest))
@@ -241,11 +241,11 @@ F1 [0.667, 0.667].
         return self._said_of_the_best_f1()
 
     def _said_of_the_best_f1(self) -> str:
-        found = self.best()
+        point = self.best()
         interval = "" if self.guarantee == "exact" else f", {self.level:.0%} {self.guarantee} interval"
-        low, high = found.f1.interval
+        low, high = point.f1.interval
         ends = "" if self.guarantee == "exact" else f" [{low:.3f}, {high:.3f}]"
-        return f"F1 is greatest at threshold {found.threshold:.4g}: {found.f1.estimate:.3f}{interval}{ends}."
+        return f"F1 is greatest at threshold {point.threshold:.4g}: {point.f1.estimate:.3f}{interval}{ends}."
 
     @property
     def _thresholds(self) -> Float[np.ndarray, " L"]:

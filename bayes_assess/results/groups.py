@@ -364,11 +364,11 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         return order[::-1][: self.question.n_sought]
 
     def _extremes(self) -> str:
-        found = self._most_probable()
+        places = self._most_probable()
         _, probability = self._sought()
-        equal = self._equal_to(found)
-        sure = [f", probability {one:.2f}" for one in probability[found]] if not equal else [""] * len(found)
-        named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}{p})" for g, p in zip(found, sure, strict=True))
+        equal = self._equal_to(places)
+        sure = [f", probability {chance:.2f}" for chance in probability[places]] if not equal else [""] * len(places)
+        named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}{p})" for g, p in zip(places, sure, strict=True))
         n_groups = int((self.size > 0).sum())
         return f"The {self._most()} of {plural(n_groups, 'group')}: {named}{equal}{self.evidence.before_labels}."
 

@@ -179,8 +179,8 @@ class PrecisionCurveResult(RankedAnswer):
         if self.guarantee != "exact":
             lines.append(f"{self.promise} {self.assumption}")
         if self.n_skipped:
-            one = self.n_skipped == 1
-            were, them, their = ("was", "it", "its") if one else ("were", "them", "their")
+            is_one = self.n_skipped == 1
+            were, them, their = ("was", "it", "its") if is_one else ("were", "them", "their")
             lines.append(
                 f"{plural(self.n_skipped, 'item')} {were} set aside: nobody could label {them}; the answer takes "
                 f"{them} to be like the others of {their} ranks."

@@ -159,8 +159,8 @@ def write_report(
     target = path_of(path, "report")
     kind = FORMATS.get(target.suffix.lower()) if format is None else format
     if kind not in FORMATS.values():
-        found = f"the suffix of {str(target)!r}" if format is None else show(format)
-        raise OutputError(f"A report is 'html' or 'md', by its format or the suffix of its file; found {found}.")
+        given = f"the suffix of {str(target)!r}" if format is None else show(format)
+        raise OutputError(f"A report is 'html' or 'md', by its format or the suffix of its file; found {given}.")
     text = (as_html if kind == "html" else as_markdown)(answer, made_by, date)
     with written_whole(target, "report") as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -216,7 +216,7 @@ def as_dict(answer: Reported) -> dict[str, Json]:
     fields = ("design", "level", "guarantee", "promise", "assumption", "labels_used", "seed")
     values = ("estimate", "interval", "design_interval", "masses", "verdict")
     asked = answer.question
-    found: dict[str, object] = {
+    content: dict[str, object] = {
         "bayes_assess": __version__,
         "question": question_in_words(asked),
         "asked": _as_typed(asked),
@@ -224,7 +224,7 @@ def as_dict(answer: Reported) -> dict[str, Json]:
         **{name: getattr(answer, name) for name in (*fields, *values) if hasattr(answer, name)},
         "table": list(answer.full_table().rows()),
     }
-    return plain(found)
+    return plain(content)
 
 
 def _html_of(section: ReportSection, title: str) -> str:
@@ -296,7 +296,7 @@ def _for_people(answer: Reported) -> Table:
     """Return the table of an answer with headings and names of measures that people say."""
     table = answer.table()
     measures = (
-        {"measure": [measure_in_words(str(one)) for one in table["measure"]]} if "measure" in table.columns else {}
+        {"measure": [measure_in_words(str(cell)) for cell in table["measure"]]} if "measure" in table.columns else {}
     )
     return table.renamed(lambda name: heading(name, getattr(answer, "_trusted", "scores")), **measures)
 

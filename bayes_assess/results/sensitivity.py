@@ -120,8 +120,8 @@ class Sensitivity(Answer):
         low, high = np.moveaxis(self._answers(_GRID)[1], -1, 0)
         stands = (-high if self.compares and self.low_is_best else low) > threshold
         n_first = np.logical_and.accumulate(stands, axis=0).sum(0)
-        found = np.where(n_first > 0, _GRID[np.maximum(n_first - 1, 0)], np.nan)
-        return float(found[0]) if self.is_scalar else found
+        shares = np.where(n_first > 0, _GRID[np.maximum(n_first - 1, 0)], np.nan)
+        return float(shares[0]) if self.is_scalar else shares
 
     def summary(self) -> str:
         """Say what was supposed, what random labels rule out, and what changes the most."""
@@ -214,8 +214,8 @@ class Sensitivity(Answer):
 
     def _answer_if(self, share: float) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 2"]]:
         if share not in self._by_share:
-            found = posterior_measure(self.hidden.draws(share), False, self.cautious)
-            self._by_share[share] = found.value, found.interval(self.level)
+            posterior = posterior_measure(self.hidden.draws(share), False, self.cautious)
+            self._by_share[share] = posterior.value, posterior.interval(self.level)
         return self._by_share[share]
 
     @cached_property

@@ -61,9 +61,9 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         >>> a.ids_named(["0855", "no id"])
         [855, 'no id']
         """
-        found = [one.found for one in IdMatcher(self.pool)(texts)]
-        ids = iter(self.pool.ids[[int(item) for item in found if item is not None]].tolist())
-        return [text if item is None else next(ids) for item, text in zip(found, texts, strict=True)]
+        items = [match.found for match in IdMatcher(self.pool)(texts)]
+        ids = iter(self.pool.ids[[int(item) for item in items if item is not None]].tolist())
+        return [text if item is None else next(ids) for item, text in zip(items, texts, strict=True)]
 
     @property
     def pending_queries(self) -> Queries:
@@ -201,19 +201,19 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
 
             if posterior is not None:
                 raise QuestionError("Another posterior is on the groups of the session's own question; leave it out.")
-            anew, refused = on_own_cells(self, question)
-            if anew is None:
+            on_cells, refused = on_own_cells(self, question)
+            if on_cells is None:
                 return answer_another(self, question, level, refused)
-            asked, cells, state = anew
+            asked, cells, state = on_cells
         known = self._labelled(cells, state, level)
         if posterior is not None:
             known = known._replace(given=self._other(posterior).answering())
-        found = asked.evidence(known)
-        of = asked, cells, self.prior, self._state.counts, found
+        evidence = asked.evidence(known)
+        parts = asked, cells, self.prior, self._state.counts, evidence
         own = question is None and posterior is None
         notes = self._of_labels_in_wait(asked.labels_each) if own else ()
         random = self._random_labels(asked, cells, state.counts) if question is None else None
-        return self._answered(*of, level=level, skipped=self._items.skipped_by_cell, notes=notes, random=random)
+        return self._answered(*parts, level=level, skipped=self._items.skipped_by_cell, notes=notes, random=random)
 
     def __repr__(self) -> str:
         return (

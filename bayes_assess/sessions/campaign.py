@@ -67,14 +67,14 @@ class Campaign(Course):
 
     def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> Campaign:
         """Return another campaign on the same pool, at where these events have led."""
-        other = type(self)(self._pool, self.question, self.design, self._setting, self._seed, self.engine)
-        known, right = self._snapshots.restored(self, other, events), None
+        campaign = type(self)(self._pool, self.question, self.design, self._setting, self._seed, self.engine)
+        known, corrections = self._snapshots.restored(self, campaign, events), None
         for part in self._snapshots.stages(events, known) if recorded else [slice(known, None)]:
-            right = self._corrections(events[known:]) if right is None else right
-            other._follow(events[part], name, right)
+            corrections = self._corrections(events[known:]) if corrections is None else corrections
+            campaign._follow(events[part], name, corrections)
             if recorded and part.stop is not None:
-                self._snapshots.take(other, part.stop, self.journal)
-        return other
+                self._snapshots.take(campaign, part.stop, self.journal)
+        return campaign
 
     def _take_snapshot(self) -> None:
         if self.journal is None or not self.journal.closed:
@@ -188,8 +188,8 @@ class Campaign(Course):
         own, counts = self._annotators.own(units, event.payload["annotator"])
         if (own < 0).any() or (counts != np.asarray(event.payload["counts"], bool)).any():
             return False
-        told = np.full(len(units), event.payload["annotator"], object)
-        self._annotators.record(ToldLabels(units, self._units.codes_in([event.payload]), told))
+        annotators = np.full(len(units), event.payload["annotator"], object)
+        self._annotators.record(ToldLabels(units, self._units.codes_in([event.payload]), annotators))
         return True
 
     def _told_in(self, entry: Mapping[str, Any]) -> ToldLabels:
@@ -220,8 +220,8 @@ class Campaign(Course):
             events = list(self._events)
         if not len(pending):
             return
-        told = Event(len(events) + 1, "tell", "", self._units.any_recorded(pending))
-        self._following([*events, told], "this session")
+        event = Event(len(events) + 1, "tell", "", self._units.any_recorded(pending))
+        self._following([*events, event], "this session")
 
     def _answered(
         self,
@@ -335,8 +335,8 @@ class Campaign(Course):
         if not aside or not self._items.n_volunteered:
             return ()
         n = labels_each * int(self._items.volunteered(np.unique(self._units.named(np.concatenate(aside)))).sum())
-        of = "is of an item" if n == 1 else "are of items"
-        return (f"{plural(n, 'label')} told without being asked for {of} that had been set aside.",) if n else ()
+        said = "is of an item" if n == 1 else "are of items"
+        return (f"{plural(n, 'label')} told without being asked for {said} that had been set aside.",) if n else ()
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""

@@ -15,12 +15,12 @@ def check_counts(campaign: Course, name: str) -> None:
     counts = np.zeros(state.counts.shape, np.int64)
     np.add.at(counts, (items.cells_of(labelled), campaign.outcomes_of(labelled, codes)), 1)
     pending = np.bincount(items.cells_of(pending), minlength=cells.n_cells) + campaign._kept_aside
-    for what, counted, found in (
+    for what, counted, actual in (
         ("labels", state.counts, counts),
         ("pending items", state.pending, pending),
         ("remaining items", state.remaining, np.where(campaign._playable, items.remaining, 0)),
     ):
-        wrong = np.argwhere(np.asarray(counted) != found)
+        wrong = np.argwhere(np.asarray(counted) != actual)
         if len(wrong):
             raise JournalError(
                 f"{name[0].upper()}{name[1:]} contradicts itself: its entries count other {what} in the group "

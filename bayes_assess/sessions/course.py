@@ -104,13 +104,13 @@ class Course(Labelling[Pool, Question, ItemBook]):
 
     def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
         """Return the last code that was put right of every item, by item."""
-        right: dict[int, int] = {}
+        corrections: dict[int, int] = {}
         for event in events:
             if event.kind in ("correct", "resolve", "revise"):
                 items, codes = self._units_in(event), self._units.codes_in([event.payload])
                 counts = np.asarray(event.payload.get("counts", np.ones(len(items))), bool)
-                right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
-        return right
+                corrections |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
+        return corrections
 
     def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
         """Take over items drawn, and the state after that."""
@@ -169,9 +169,9 @@ class Course(Labelling[Pool, Question, ItemBook]):
         """Take labels of items that are out."""
         cells, outcomes = self._items.cells_of(items), self.outcomes_of(items, codes)
         settled = later = None
-        told = self._items.take_labels(items, codes)
+        draws = self._items.take_labels(items, codes)
         if self._steps is not None:
-            self._steps.tell(told, outcomes)
+            self._steps.tell(draws, outcomes)
             settled, later = self._steps.take()
         self._state = update_batch(self.design, self._state, cells, outcomes, settled)
         if self._rounds is not None:
@@ -198,9 +198,9 @@ class Course(Labelling[Pool, Question, ItemBook]):
     @property
     def _kept_aside(self) -> Int[np.ndarray, " K"]:
         """Items of every cell that were set aside and count as pending ones, see `Design.keeps_aside`."""
-        kept = self._items.aside if self._keeps_aside and self._items.n_skipped else np.zeros(0, np.int64)
-        kept = kept if self._steps is None else self._steps.lacking(kept)
-        return np.bincount(self._items.cells_of(kept), minlength=self.cells.n_cells)
+        aside = self._items.aside if self._keeps_aside and self._items.n_skipped else np.zeros(0, np.int64)
+        aside = aside if self._steps is None else self._steps.lacking(aside)
+        return np.bincount(self._items.cells_of(aside), minlength=self.cells.n_cells)
 
     def _withdraw(self, drawn: Int[np.ndarray, " n"]) -> None:
         """Count anew which items are out, and let these draws not have been made."""
@@ -225,5 +225,5 @@ def put_right(items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], right:
     """Return the codes of labels, the right ones of those that were corrected later."""
     if not right:
         return codes
-    told = zip(items.tolist(), codes.tolist(), strict=True)
-    return np.array([right.get(item, code) for item, code in told], codes.dtype)
+    pairs = zip(items.tolist(), codes.tolist(), strict=True)
+    return np.array([right.get(item, code) for item, code in pairs], codes.dtype)

@@ -152,10 +152,10 @@ def read_ranked_description(
     meta = book.meta
     asked = question if question is not None else described_question(meta["question"])
     _check_asks(book, asked)
-    kept = meta["ranked_design"]
-    found = _made("design", kept["name"], RANKED_DESIGNS, kept["options"]) if design is None else design
-    _check_chooses(book, found, kept)
-    setting = put_to_ranks(asked, pool, found, meta["seed"])
+    described = meta["ranked_design"]
+    chosen = _made("design", described["name"], RANKED_DESIGNS, described["options"]) if design is None else design
+    _check_chooses(book, chosen, described)
+    setting = put_to_ranks(asked, pool, chosen, meta["seed"])
     assert setting is not None  # as the journal is of a ranked list
     ranked = setting.pool
     if meta["pool"] != ranked.fingerprint():
@@ -323,23 +323,23 @@ def _plain(name: str, value: Any) -> object:
     if isinstance(value, Measure | PRCurveMeasure) or callable(value):
         return describe_measure(value)
     if name in _PER_ITEM:
-        kept = {"array": "of items"}
-        return {**kept, "digest": digest({name: value})[:_DIGITS]} if name in _CUT_FROM else kept
+        described = {"array": "of items"}
+        return {**described, "digest": digest({name: value})[:_DIGITS]} if name in _CUT_FROM else described
     if isinstance(value, Mapping):  # whose keys JSON would turn into texts
-        return {"pairs": [[key, one] for key, one in value.items()]}
+        return {"pairs": [[key, element] for key, element in value.items()]}
     if isinstance(value, list | tuple):
-        return [_plain(name, one) for one in value]
+        return [_plain(name, element) for element in value]
     return np.asarray(value).tolist()
 
 
 def _value(value: object) -> object:
     """Turn a description of an option back."""
     if isinstance(value, list):
-        return [_value(one) for one in value]
+        return [_value(element) for element in value]
     if not isinstance(value, Mapping):
         return value
     if "pairs" in value:
-        return {key: one for key, one in value["pairs"]}
+        return {key: element for key, element in value["pairs"]}
     if "measure" in value:
         return described_measure(value)
     for key, (kind, counted) in _CUTS.items():

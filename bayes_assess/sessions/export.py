@@ -205,8 +205,8 @@ def _arrow(table: Table) -> pyarrow.Table:
     """Return labels as a table of Arrow, whose times are texts even where all are missing."""
     import pyarrow as pa
 
-    found = table.to_frame("pyarrow")
-    return found.set_column(found.column_names.index("time"), "time", found["time"].cast(pa.string()))
+    arrow_table = table.to_frame("pyarrow")
+    return arrow_table.set_column(arrow_table.column_names.index("time"), "time", arrow_table["time"].cast(pa.string()))
 
 
 def check_writable(path: Path, or_table: str = "") -> None:

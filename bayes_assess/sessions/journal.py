@@ -326,8 +326,8 @@ class Journal:
     def _check_file(self) -> None:
         """Raise JournalError unless SQLite finds its file whole."""
         with self._lock, explained(self._path, "read"):
-            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()
-        if found not in ((b"ok",), ("ok",)):
+            answer = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+        if answer not in ((b"ok",), ("ok",)):
             raise damaged(self._path, "a page of the file")
 
     def close(self) -> None:

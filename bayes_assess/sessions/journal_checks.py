@@ -108,7 +108,7 @@ def read_header(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, A
     """Return what was said at creation, and the header's checksum."""
     try:
         connection.execute("BEGIN")  # so that nobody writes meanwhile
-        ((name, found, created, meta, start),) = connection.execute(
+        ((name, version, created, meta, start),) = connection.execute(
             "SELECT format, version, created, meta, checksum FROM header"
         ).fetchall()
         tables = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -121,15 +121,15 @@ def read_header(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, A
         raise damaged(path, "its end")
     if not {(table.encode(),) for table in TABLES} <= {*tables}:  # of which SQLite would make what it can
         raise ValueError("the tables differ")
-    if found != VERSION or start != checksum(0, VERSION, name, created, meta):
+    if version != VERSION or start != checksum(0, VERSION, name, created, meta):
         raise ValueError("the checksum differs")
     return json.loads(meta), start
 
 
 def read_event(row: tuple[Any, ...], sequence: int, before: int) -> tuple[Event, int]:
     """Return an event and its checksum; raise one of `UNREADABLE` if it is not as it was written."""
-    found, kind, time, payload, check = row
-    if found != sequence or check != checksum(before, sequence, kind, time, payload):
+    number, kind, time, payload, check = row
+    if number != sequence or check != checksum(before, sequence, kind, time, payload):
         raise ValueError("a gap, or the checksum differs")
     return _Recorded(sequence, kind.decode(), time.decode(), payload.decode()), check
 
@@ -146,8 +146,8 @@ def path_of(given: str | PathLike[str]) -> Path:
     try:
         return Path(given)
     except TypeError:
-        found = f"A journal is named by the path of its file, such as 'run.db'; found {show(given)}."
-        raise JournalError(found) from None
+        message = f"A journal is named by the path of its file, such as 'run.db'; found {show(given)}."
+        raise JournalError(message) from None
 
 
 def check_header(path: Path) -> None:

@@ -225,15 +225,15 @@ def other_labels(posterior: object, cells: MetricCells, pool: Pool) -> LabelDraw
     if is_belief(posterior):
         posterior = as_draws(posterior)
     theta, weights = checked_draws(_of_tree(posterior, cells), names=axis_names(cells, pool))
-    found, n_outcomes = theta.shape, cells.measure.n_outcomes
+    lengths, n_outcomes = theta.shape, cells.measure.n_outcomes
     codes, rate = _event_of(cells, pool)
     wanted: dict[tuple[int, ...], str] = {} if rate is None else {(cells.n_cells,): rate}
     if codes is not None or n_outcomes == pool.n_classes:
         wanted[cells.n_cells, pool.n_classes] = f"the probabilities of {listing(pool.classes)}"
-    if found[1:] not in wanted:
+    if lengths[1:] not in wanted:
         said = ", or ".join(f"(draws, {', '.join(map(str, shape))}): {what}" for shape, what in wanted.items())
         raise InferenceError(
-            f"The posterior draws have shape {found}. This session has K = {cells.n_cells:,} cells, groups of items "
+            f"The posterior draws have shape {lengths}. This session has K = {cells.n_cells:,} cells, groups of items "
             f"that its design tells apart, named in a.cells.names: pass {said}. For a model, a.counts has the labels "
             "told of every cell, a.cells.sizes its items and a.cells.mean(scores) its mean scores, all in this order."
         )
@@ -281,6 +281,6 @@ def _of_tree(posterior: object, cells: MetricCells) -> object:
         return posterior
     theta, psi = (posterior_draws(posterior, name) for name in ("theta", "psi"))
     joint = theta[..., None] * psi  # (S, C, K)
-    found = np.swapaxes(joint / np.maximum(joint.sum(1, keepdims=True), 1e-300), 1, 2)
+    pi = np.swapaxes(joint / np.maximum(joint.sum(1, keepdims=True), 1e-300), 1, 2)
     measure = cells.measure
-    return found[:, measure.block] if cells.n_cells != found.shape[1] == measure.n_blocks else found
+    return pi[:, measure.block] if cells.n_cells != pi.shape[1] == measure.n_blocks else pi

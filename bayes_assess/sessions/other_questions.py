@@ -150,14 +150,14 @@ def _accuracies(
     """Draw the accuracies of groups, part by part."""
     pool, book, cells = session.pool, session._items, session.cells
     items = np.flatnonzero(book.label >= 0)
-    right = (book.label[items] == pool.predictions[pool.rows_of(items)]).astype(np.int64)
-    told = _counts(parts, items, right, 2)
-    labels, sizes = told.sum(-1), parts.sizes
+    outcomes = (book.label[items] == pool.predictions[pool.rows_of(items)]).astype(np.int64)
+    counts = _counts(parts, items, outcomes, 2)
+    labels, sizes = counts.sum(-1), parts.sizes
     drawn = np.zeros(len(of), np.int64)  # cell of the session of every part
     drawn[parts.source.row_cells] = cells.source.row_cells
     learned: Any = accuracy_prior(cells, None, None, asked.default_strength)
     n = int(np.clip(_NUMBERS // len(of), _FEWEST_DRAWS, _MOST_DRAWS))
-    theta = part_draws(learned, drawn, told[:, 1], labels, generator(session._seed, "parts"), n)
+    theta = part_draws(learned, drawn, counts[:, 1], labels, generator(session._seed, "parts"), n)
     return group_accuracies(theta, sizes - labels, parts, of, asked.target)
 
 
@@ -171,11 +171,11 @@ def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> F
     beside = "f1" if pool.n_classes == 2 else "f1_macro"
     question = Metric([beside, "accuracy"], by=_GROUP)
     design = VarianceReduction()
-    other = _without_labels(
+    campaign = _without_labels(
         grouped, question, design, question.setting(grouped, session._seed, design.strata_of(grouped))
     )
-    _check_follows_scores(session, asked.name, question, other)
-    state, of_pool = _learned_anew(session, other), asked.target == "pool"
+    _check_follows_scores(session, asked.name, question, campaign)
+    state, of_pool = _learned_anew(session, campaign), asked.target == "pool"
     # The curves draw what unlabelled items turn out to be; of many times as many items that is their rate.
     labels = np.asarray(state.belief.counts, np.int64).sum(-1)
     sizes = np.asarray(state.measure.size, np.int64)
@@ -186,10 +186,10 @@ def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> F
     accuracy = np.full((len(draws), cells.n_cells), 0.5)
     accuracy[:, present] = draws[:, -len(present) :]
     cell, agrees = cells.source.cells_of(labelled), book.label[labelled] == pool.predictions[pool.rows_of(labelled)]
-    told = np.bincount(cell, minlength=cells.n_cells)
-    right = np.bincount(cell, weights=agrees, minlength=cells.n_cells)
-    more = _TIMES * (cells.sizes - told if of_pool else cells.sizes)
-    return np.where(more > 0, (accuracy * (told + more) - right) / np.maximum(more, 1), accuracy).clip(0.0, 1.0)
+    n_told = np.bincount(cell, minlength=cells.n_cells)
+    n_right = np.bincount(cell, weights=agrees, minlength=cells.n_cells)
+    more = _TIMES * (cells.sizes - n_told if of_pool else cells.sizes)
+    return np.where(more > 0, (accuracy * (n_told + more) - n_right) / np.maximum(more, 1), accuracy).clip(0.0, 1.0)
 
 
 def _measured(session: Campaign, asked: Question, level: float) -> Result:
@@ -197,8 +197,8 @@ def _measured(session: Campaign, asked: Question, level: float) -> Result:
     pool, book = session.pool, session._items
     _check_drawn(session, asked, None)
     design = DESIGNS[_AS_IF]()
-    other = Adjudication(pool, asked, design, asked.setting(pool, session._seed), session._seed, session.engine)
-    cells, matters = other.cells, np.asarray(other._state.matters)
+    campaign = Adjudication(pool, asked, design, asked.setting(pool, session._seed), session._seed, session.engine)
+    cells, matters = campaign.cells, np.asarray(campaign._state.matters)
     asks = [pool.positions(np.asarray(event.payload["ids"])) for event in session._events if event.kind == "ask"]
     labelled = np.flatnonzero(book.label >= 0)
     asked_for = np.isin(labelled, np.concatenate([*asks, labelled[:0]]))
@@ -213,11 +213,11 @@ def _measured(session: Campaign, asked: Question, level: float) -> Result:
     events += [("tell", some, {}) for some in (drawn, np.setdiff1d(labelled, drawn)) if len(some)]
     skipped = np.flatnonzero(book.skipped)
     events += [("skip", skipped, {})] if len(skipped) else []
-    other._follow([_event(session, number, *event) for number, event in enumerate(events, start=1)], "this session")
-    skipped, note = other._items.skipped_by_cell, _drawn_for(session, "the labels are of random items of the pool")
-    found = design.evidence(other._state, session._seed, level, skipped)
-    of = asked, cells, other.prior, other._state.counts, found
-    return session._answered(*of, level=level, skipped=skipped, design=_RANDOM, notes=(note,))
+    campaign._follow([_event(session, number, *event) for number, event in enumerate(events, start=1)], "this session")
+    skipped, note = campaign._items.skipped_by_cell, _drawn_for(session, "the labels are of random items of the pool")
+    evidence = design.evidence(campaign._state, session._seed, level, skipped)
+    parts = asked, cells, campaign.prior, campaign._state.counts, evidence
+    return session._answered(*parts, level=level, skipped=skipped, design=_RANDOM, notes=(note,))
 
 
 def _by_curves(session: Campaign, asked: Question, level: float, refused: QuestionError | None) -> Result:
@@ -226,14 +226,14 @@ def _by_curves(session: Campaign, asked: Question, level: float, refused: Questi
     if asked.default_design_on(pool) != VarianceReduction.name:
         raise refused or QuestionError(f"{asked.name} is answered from random items alone; start a session with it.")
     design = VarianceReduction()
-    other = _without_labels(pool, asked, design, asked.setting(pool, seed, design.strata_of(pool)), seed)
-    _check_drawn(session, asked, other.cells)
-    _check_follows_scores(session, asked.name, asked, other)
-    state = _learned_anew(session, other)
-    cells, skipped = other.cells, other._items.skipped_by_cell
-    found = design.evidence(state, seed, level, skipped, asked.order_of(pool, cells, book.label))
-    of = asked, cells, other.prior, state.counts, found
-    return session._answered(*of, level=level, skipped=skipped, notes=(_drawn_for(session, _LEARNED),))
+    campaign = _without_labels(pool, asked, design, asked.setting(pool, seed, design.strata_of(pool)), seed)
+    _check_drawn(session, asked, campaign.cells)
+    _check_follows_scores(session, asked.name, asked, campaign)
+    state = _learned_anew(session, campaign)
+    cells, skipped = campaign.cells, campaign._items.skipped_by_cell
+    evidence = design.evidence(state, seed, level, skipped, asked.order_of(pool, cells, book.label))
+    parts = asked, cells, campaign.prior, state.counts, evidence
+    return session._answered(*parts, level=level, skipped=skipped, notes=(_drawn_for(session, _LEARNED),))
 
 
 def _without_labels(

@@ -50,8 +50,8 @@ def plan(
     --------
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(predictions=[0] * 300)
-    >>> found = ba.plan(pool, ba.GroupAccuracy(), width=0.1, design="random", prior="uninformative")
-    >>> found.labels.lower <= found.labels.expected <= found.labels.upper
+    >>> needed = ba.plan(pool, ba.GroupAccuracy(), width=0.1, design="random", prior="uninformative")
+    >>> needed.labels.lower <= needed.labels.expected <= needed.labels.upper
     True
     """
     check_items(pool, "plan takes a Pool first")

@@ -189,7 +189,7 @@ def followed(
         What the goal is about.
     """
     labels = np.array([present.n_told])
-    widths, values = (found[:, None] for found in goal.now(session, len(unlabelled)))
+    widths, values = (measured[:, None] for measured in goal.now(session, len(unlabelled)))
     n_left = present.n_items - present.n_told
     if not n_left or goal.reached(values).all():
         return labels, widths, values
@@ -206,8 +206,8 @@ def followed(
         now = [widths[:, -1] * shrunk, values[:, -1] * (shrunk if is_width else 1)]  # as random labels go on
         campaigns = futures.campaigns(open_, n, goal.level)
         with engine.eager(runs_on_numpy(campaigns.prior)):
-            found = goal.measured(campaigns)
-        for all_, some in zip(now, found, strict=True):
+            measured = goal.measured(campaigns)
+        for all_, some in zip(now, measured, strict=True):
             all_[open_] = some[:, 0]
         labels = np.append(labels, n)
         widths, values = (np.column_stack(pair) for pair in zip((widths, values), now, strict=True))
@@ -302,8 +302,8 @@ def labels_needed(
             part = 1.0 if moved == 0 else np.clip((path[before] - goal.value) / moved, 0, 1)
             needed[future] = labels[before] + part * (labels[at] - labels[before])
         elif goal.kind == "width" and 0 < labels[-1] < n_items:
-            found = labels_to_width(goal.value, path[-1], int(labels[-1]), all_items)
-            needed[future] = min(found, n_items) if found < n_items + 1 else np.inf
+            n = labels_to_width(goal.value, path[-1], int(labels[-1]), all_items)
+            needed[future] = min(n, n_items) if n < n_items + 1 else np.inf
     return np.ceil(needed)
 
 
@@ -329,5 +329,7 @@ def _width_then(
     """Width of the interval at the labels needed, in every future; not a number where these are unknown."""
     if goal.kind == "width":
         return np.where(np.isfinite(needed), goal.value, np.nan)
-    found = [np.interp(n, labels, path) if np.isfinite(n) else np.nan for n, path in zip(needed, widths, strict=True)]
-    return np.array(found)
+    widths_then = [
+        np.interp(n, labels, path) if np.isfinite(n) else np.nan for n, path in zip(needed, widths, strict=True)
+    ]
+    return np.array(widths_then)

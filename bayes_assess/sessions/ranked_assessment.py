@@ -185,16 +185,18 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         budget = self.question.budget
         if budget is None or self.done:
             return n
-        left = budget - self.labels_used - self.n_pending
-        if left <= 0:
-            promised, found = self.question.beta * (1 + self.question.epsilon), self.result().factor
-            sure = " to be sure of it" if found <= promised else ""
-            near = f"is within a factor of {found:.3g} of the estimates" if np.isfinite(found) else "reaches down to 0"
+        n_left = budget - self.labels_used - self.n_pending
+        if n_left <= 0:
+            promised, factor = self.question.beta * (1 + self.question.epsilon), self.result().factor
+            sure = " to be sure of it" if factor <= promised else ""
+            near = (
+                f"is within a factor of {factor:.3g} of the estimates" if np.isfinite(factor) else "reaches down to 0"
+            )
             raise BudgetError(
                 f"The budget of {budget:,} labels is spent, and the design wants more{sure}: the band {near} so far, "
                 f"and a factor of {promised:.3g} was asked for."
             )
-        return min(n, left)
+        return min(n, n_left)
 
     def _queries(self, ranks: Int[np.ndarray, " n"]) -> RankedQueries:
         space = self.pool.label_space
@@ -203,8 +205,8 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
 
     def _begin(self) -> None:
         """Start without events."""
-        of = self.question.promise, self.pool.n_items, self._seed, self.pool.positive
-        self._items = RankBook(self.design, *of)
+        options = self.question.promise, self.pool.n_items, self._seed, self.pool.positive
+        self._items = RankBook(self.design, *options)
         self._rank_units = RankUnits(self.pool, self._items)
 
     @property

@@ -70,9 +70,9 @@ def runs_of(events: Sequence[Event], kinds: Collection[str]) -> Iterator[list[Ev
 
 def between_refreshes(events: Sequence[Event], design: Design, state: State) -> Iterator[Sequence[Event]]:
     """Cut a run of asks and labels before the asks at which the state is to be refreshed."""
-    told = np.cumsum([0, *(len(event.payload["ids"]) if event.kind == "tell" else 0 for event in events)])
+    n_told = np.cumsum([0, *(len(event.payload["ids"]) if event.kind == "tell" else 0 for event in events)])
     asks = [place for place, event in enumerate(events) if event.kind == "ask"]
-    dues = design.dues(state, told[asks].tolist()) if asks else []
+    dues = design.dues(state, n_told[asks].tolist()) if asks else []
     cuts = [0, *(place for place, due in zip(asks, dues, strict=True) if due and place), len(events)]
     for start, end in pairwise(cuts):
         yield events[start:end]
@@ -100,7 +100,7 @@ def pieces(n: int) -> list[slice]:
 def _items_in(
     events: Sequence[Event], kind: str, units_named: _UnitsNamed
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-    found = [(place, event.payload["ids"]) for place, event in enumerate(events) if event.kind == kind]
-    ids = list(chain.from_iterable(some for _, some in found))
-    where = np.repeat([place for place, _ in found], [len(some) for _, some in found]).astype(np.int64)
+    entries = [(place, event.payload["ids"]) for place, event in enumerate(events) if event.kind == kind]
+    ids = list(chain.from_iterable(some for _, some in entries))
+    where = np.repeat([place for place, _ in entries], [len(some) for _, some in entries]).astype(np.int64)
     return (units_named(ids) if ids else np.zeros(0, np.intp)), where

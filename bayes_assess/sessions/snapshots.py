@@ -80,7 +80,7 @@ class InMemory:
     def keep(self, sequence: int, arrays: Arrays) -> None:
         """Keep the arrays of a campaign as it is after that event."""
         self._kept[sequence] = {name: array.copy() for name, array in arrays.items()}
-        sizes = {at: sum(array.nbytes for array in one.values()) for at, one in self._kept.items()}
+        sizes = {at: sum(array.nbytes for array in snapshot.values()) for at, snapshot in self._kept.items()}
         for at in superfluous(sizes):
             del self._kept[at]
 
@@ -188,14 +188,14 @@ class Snapshots:
                 continue
             if not fresh.pool.label_space.adopt(arrays["told"]):  # before labels of later events get codes
                 continue
-            right = fresh._corrections(events[at:])
+            corrections = fresh._corrections(events[at:])
             label = dict(zip(arrays["items items"].tolist(), arrays["items label"].tolist(), strict=True))
-            if any(label.get(item, -1) not in (code, *_UNLABELLED) for item, code in right.items()):
+            if any(label.get(item, -1) not in (code, *_UNLABELLED) for item, code in corrections.items()):
                 continue
             fresh._state = state_of(arrays, fresh._start)
             for name, book in _books(fresh):
                 own = f"{name} "
-                book.restore({key.removeprefix(own): one for key, one in arrays.items() if key.startswith(own)})
+                book.restore({key.removeprefix(own): array for key, array in arrays.items() if key.startswith(own)})
             self._at, self._labels = at, fresh._items.n_labelled
             return at
         self._at = self._labels = 0
@@ -257,8 +257,8 @@ def unpacked(data: bytes) -> Arrays | None:
     ([0, 1], None)
     """
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as found:
-            return dict(found)
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return dict(archive)
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
         return None
 
@@ -279,25 +279,25 @@ def state_arrays(state: State, start: State) -> dict[str, np.ndarray] | None:
     (leaves, structure, _), (before, same, _) = _flattened(state), _flattened(start)
     if structure != same:
         return None
-    found = {}
+    arrays = {}
     for place, (leaf, first) in enumerate(zip(_numbers(leaves), _numbers(before), strict=True)):
         if leaf.dtype != first.dtype or leaf.shape != first.shape:
             return None
         if leaf.tobytes() != first.tobytes():
-            found[f"state {place}"] = leaf
-    return found
+            arrays[f"state {place}"] = leaf
+    return arrays
 
 
 def state_of(arrays: Arrays, start: State) -> State:
     """Return the state whose `state_arrays` these are."""
     leaves, _, together = _flattened(start)
     for place, leaf in enumerate(leaves):
-        kept = arrays.get(f"state {place}")
-        if kept is not None and isinstance(leaf, _PLAIN):  # of eager steps
-            leaves[place] = kept
-        elif kept is not None:
+        array = arrays.get(f"state {place}")
+        if array is not None and isinstance(leaf, _PLAIN):  # of eager steps
+            leaves[place] = array
+        elif array is not None:
             with jax.enable_x64(True):
-                put = jax.device_put(kept)
+                put = jax.device_put(array)
                 leaves[place] = jax.random.wrap_key_data(put) if _is_key(leaf) else put
     return together(leaves)
 
@@ -306,7 +306,7 @@ def _flattened(state: State) -> tuple[list[object], object, Callable[[Sequence[o
     """Take a state apart: its leaves, its structure, and what puts leaves together; without JAX where none is its."""
     leaves = list(pytrees.leaves(state))
     if all(isinstance(leaf, _PLAIN) for leaf in leaves):
-        return leaves, pytrees.structure(state), lambda found: pytrees.with_leaves(state, found)
+        return leaves, pytrees.structure(state), lambda new_leaves: pytrees.with_leaves(state, new_leaves)
     leaves, structure = jax.tree.flatten(state)
     return leaves, structure, structure.unflatten
 

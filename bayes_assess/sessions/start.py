@@ -191,9 +191,9 @@ def assess(
                 f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of "
                 "them. Leave out the journal."
             )
-        of = assessment.pool, question, assessment.design, assessment.prior, assessment.cells
-        kept = describe(*of, int(seed), source, assessment.engine)
-        assessment.journal = Journal.create(journal, kept | {"oracle": oracle})
+        setting = assessment.pool, question, assessment.design, assessment.prior, assessment.cells
+        meta = describe(*setting, int(seed), source, assessment.engine)
+        assessment.journal = Journal.create(journal, meta | {"oracle": oracle})
     return assessment
 
 

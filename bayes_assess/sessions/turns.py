@@ -118,8 +118,8 @@ class TakesTurns(ABC):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What annotators wrote beside their labels, in order; `note` keeps it."""
-        kept = [event.payload for event in self.events if event.kind == "note"]
-        return tuple(Note(*(payload[field] for field in Note._fields)) for payload in kept)
+        payloads = [event.payload for event in self.events if event.kind == "note"]
+        return tuple(Note(*(payload[field] for field in Note._fields)) for payload in payloads)
 
     def note(self, id: Hashable, text: str, *, annotator: str | None = None) -> None:
         """Keep a note on an item beside its label; answers do not depend on it.
@@ -145,8 +145,8 @@ class TakesTurns(ABC):
         (Note(id=1, annotator='A1', text='blurred'),)
         """
         id, who = self._noted(id), None if annotator is None else str(annotator)
-        kept = {"ids": [id], "id": id, "annotator": who, "text": str(text)}
-        self._take_turn(lambda: self._write("note", kept))
+        payload = {"ids": [id], "id": id, "annotator": who, "text": str(text)}
+        self._take_turn(lambda: self._write("note", payload))
 
     def rehearse(self) -> None:
         """Compile what the next label will need; nothing where nothing is compiled."""

@@ -40,8 +40,8 @@ class Acts:
     >>> import bayes_assess as ba
     >>> acts = Acts(Desk(ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())))
     >>> first = acts.do("open", {"person": "p"})["open"][0]
-    >>> found = acts.do("answer", {"person": "p", "key": first["key"], "answers": [0]})
-    >>> found["counts"]["used"]
+    >>> state = acts.do("answer", {"person": "p", "key": first["key"], "answers": [0]})
+    >>> state["counts"]["used"]
     1
     """
 
@@ -94,9 +94,9 @@ class Acts:
         if act == "decide":
             return plain({"decisions": desk.decide(key, answers)})
         if act == "open":
-            found = desk.opened(person, name)
+            state = desk.opened(person, name)
             about = {"title": self.title, "campaign": self._campaign, "show_answer": self.show_answer, "name": name}
-            return plain({**found, **about})
+            return plain({**state, **about})
         desk.seat(person, name)  # the server may have been started anew
         if act == "next":
             return plain(desk.next(person, have))
@@ -110,10 +110,10 @@ class Acts:
 
     def look(self) -> dict[str, Json]:
         """Return the answer so far with how it has come about, as plain values for JSON."""
-        found = standing(self.desk.session, *self._goal)
-        if found["estimate"] is not None:
-            point: list[Json] = [found["labels"], found["estimate"], found["interval"], found["second"]]
+        answer = standing(self.desk.session, *self._goal)
+        if answer["estimate"] is not None:
+            point: list[Json] = [answer["labels"], answer["estimate"], answer["interval"], answer["second"]]
             if self._path and self._path[-1][0] == point[0]:
                 self._path.pop()
             self._path.append(point)
-        return plain({**found, "path": self._path, "counts": self.desk.counts(), "agreement": self.desk.agreement()})
+        return plain({**answer, "path": self._path, "counts": self.desk.counts(), "agreement": self.desk.agreement()})

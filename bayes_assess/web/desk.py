@@ -54,8 +54,8 @@ class Desk:
     >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 3, show={"text": list("abcdef")}), ba.GroupAccuracy())
     >>> desk = Desk(a)
     >>> first, *_ = desk.opened("anna")["open"]
-    >>> found = desk.answer("anna", first["key"], [1])
-    >>> a.labels_used, len(found["open"]), found["recent"][-1]["answers"]
+    >>> state = desk.answer("anna", first["key"], [1])
+    >>> a.labels_used, len(state["open"]), state["recent"][-1]["answers"]
     (1, 3, [1])
     """
 
@@ -194,10 +194,10 @@ class Desk:
         with self.lock:
             seat, unit = self._found(person, key)
             note = _checked_note(note)
-            told = self._history.told_by(unit.ids[0])
-            if (seat.name or UNNAMED) in told:
+            names = self._history.told_by(unit.ids[0])
+            if (seat.name or UNNAMED) in names:
                 raise LabelError("A label that was told can be changed, not taken back; choose another one.")
-            if told:  # somebody else could
+            if names:  # somebody else could
                 self._history.second.pop(unit.ids[0], None)
             else:
                 self.session.skip(list(unit.ids))
@@ -210,14 +210,14 @@ class Desk:
         with self.lock:
             if self._one or not self.session.n_disagreements:
                 return []
-            found = self.session.disagreements()
-            units = units_of(self.session, found.ids, self._pictures)
+            items = self.session.disagreements()
+            units = units_of(self.session, items.ids, self._pictures)
             said = [
-                [{"name": name, "answer": self.kind.answer(labels[at])} for name, labels in found.labels.items()]
+                [{"name": name, "answer": self.kind.answer(labels[at])} for name, labels in items.labels.items()]
                 for at in range(len(units))
             ]
             return [
-                {**unit.card(), "said": [one for one in all_said if one["answer"] is not None]}
+                {**unit.card(), "said": [entry for entry in all_said if entry["answer"] is not None]}
                 for unit, all_said in zip(units, said, strict=True)
             ]
 
@@ -244,13 +244,13 @@ class Desk:
         """Say how far annotators agree; None where no two have labelled the same item."""
         with self.lock:
             try:
-                found = None if self._one else self.session.agreement()
+                agreement = None if self._one else self.session.agreement()
             except LabelError:  # no item has two labels
-                found = None
-            if found is None:
+                agreement = None
+            if agreement is None:
                 return None
-            several = plural(found.n_items, "item")
-            return f"Annotators agree in {found.raw:.0%} of the labels of {several} that several have labelled."
+            several = plural(agreement.n_items, "item")
+            return f"Annotators agree in {agreement.raw:.0%} of the labels of {several} that several have labelled."
 
     def _called(self, person: str, name: str | None) -> str | None:
         """Return the name of somebody new as labels have it, or raise LabelError."""
@@ -289,7 +289,7 @@ class Desk:
         cards = [unit.card() if key not in have else {"key": key} for key, unit in seat.open.items()]
         return {
             "open": cards,
-            "recent": [one.plain() if key not in have else {"key": key} for key, one in seat.recent.items()],
+            "recent": [answer.plain() if key not in have else {"key": key} for key, answer in seat.recent.items()],
             "waiting": waiting,
             "others": not seat.open and self._others_have(),  # for whom the page waits
             "counts": self.counts(),
@@ -369,7 +369,7 @@ class Desk:
                 self._release([id for unit in seat.open.values() for id in unit.ids])
                 seat.open.clear()
         if self._orphans and now - self._since > self._patience:
-            self._release([id for ids in self._orphans.values() for one in ids for id in self._history.unit(one)])
+            self._release([id for ids in self._orphans.values() for orphan in ids for id in self._history.unit(orphan)])
             self._orphans = {}
 
     def _still(self, unit: Unit, pending: set[str]) -> bool:
@@ -384,9 +384,9 @@ class Desk:
     def _tell(self, seat: Seat, unit: Unit, labels: list[Hashable]) -> None:
         """Tell labels, or put right what the person has told before."""
         ids, who = list(unit.ids), {} if self._one or seat.name is None else {"annotator": seat.name}
-        told = self._history.told_by(unit.ids[0])
+        names = self._history.told_by(unit.ids[0])
         mine = UNNAMED if self._one or seat.name is None else seat.name
-        if mine in told and (mine != UNNAMED or unit.key in seat.recent):
+        if mine in names and (mine != UNNAMED or unit.key in seat.recent):
             self.session.correct(ids, labels, **who)
         else:
             self.session.tell(ids, labels, **who)

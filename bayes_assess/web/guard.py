@@ -167,7 +167,7 @@ class Guard:
 
     def _is_known(self, headers: Mapping[str, list[str]]) -> bool:
         """Tell whether a cookie is ours; others are of any form, as all servers of a machine share its cookies."""
-        cookies = (one.partition("=") for header in headers.get("cookie", []) for one in header.split(";"))
+        cookies = (cookie.partition("=") for header in headers.get("cookie", []) for cookie in header.split(";"))
         return any(name.strip() == self._cookie and value.strip() in self._sessions for name, _, value in cookies)
 
     async def _exchange(self, scope: Message, send: Send, token: str) -> None:
@@ -193,8 +193,8 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = {name for name, _ in self._headers}
-                kept = [(name, value) for name, value in message.get("headers", []) if name.decode().lower() not in own]
-                message = {**message, "headers": [*kept, *_encoded(self._headers)]}
+                rest = [(name, value) for name, value in message.get("headers", []) if name.decode().lower() not in own]
+                message = {**message, "headers": [*rest, *_encoded(self._headers)]}
             await send(message)
 
         return guarded
@@ -209,10 +209,10 @@ def _token_in(scope: Message) -> str | None:
 
 
 def _headers_of(scope: Message) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    headers: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return found
+        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return headers
 
 
 def _encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

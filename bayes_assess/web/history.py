@@ -70,18 +70,18 @@ class History:
     def awaited(self) -> dict[str, list[Hashable]]:
         """Return the items without an answer that were asked for, by whom they were asked for."""
         pending = set(self._session.pending.tolist())
-        found: dict[str, list[Hashable]] = {}
+        ids_by_name: dict[str, list[Hashable]] = {}
         for id, name in self._asked.items():
             if id in pending:
-                found.setdefault(name, []).append(id)
-        return found
+                ids_by_name.setdefault(name, []).append(id)
+        return ids_by_name
 
     def latest(self, name: str, n: int) -> list[tuple[list[Hashable], list[str | float] | None]]:
         """Return the ids and labels of the last units that somebody answered, the latest last.
 
         Of those without a name they are the units that were asked for one by one, not those of sheets.
         """
-        given = [one for one in self._given.get(name, {}).items() if name != UNNAMED or one[0] in self._asked]
+        given = [item for item in self._given.get(name, {}).items() if name != UNNAMED or item[0] in self._asked]
         return [(self.unit(id), labels) for id, labels in given[-n:]]
 
     def unit(self, id: Hashable) -> list[Hashable]:
@@ -120,12 +120,12 @@ class History:
                 self._asked.pop(ids[0], None)
 
     def _label(self, id: Hashable, labels: list[str | float], name: str) -> None:
-        told = self._told.setdefault(id, set())
-        told.add(name)
+        names = self._told.setdefault(id, set())
+        names.add(name)
         # Where an item has one label, whoever told it, no name is told with it: it is of whom the item was asked.
         self._give(id, labels, self._asked.get(id, name) if self._session.one_annotator else name)
         due = self._overlap and generator(0, f"second label of {id}").random() < self._overlap
-        if len(told) > 1:
+        if len(names) > 1:
             self.second.pop(id, None)
         elif due and name != UNNAMED:
             self.second[id] = name

@@ -124,7 +124,7 @@ class Page:
         act = request.path_params["act"]
         try:
             sent = json.loads(await request.body())
-            found = await self._loop.run_in_executor(self._at_desk, self._acts.do, act, sent)
+            reply = await self._loop.run_in_executor(self._at_desk, self._acts.do, act, sent)
         except BayesAssessError as error:
             return _said(str(error), 422)
         except AnotherCampaignError:
@@ -133,7 +133,7 @@ class Page:
             return _said("This is not what the page sends.", 400)
         if act in ANSWERING:
             self._changed()
-        return JSONResponse(found)
+        return JSONResponse(reply)
 
     async def _command(self, request: Request) -> Response:
         """Run a command of the command line on the session that is open."""
@@ -149,9 +149,9 @@ class Page:
             with self.desk.lock:
                 return commands(words, folder)
 
-        found = await self._loop.run_in_executor(self._at_desk, run)
+        ran = await self._loop.run_in_executor(self._at_desk, run)
         self._changed()
-        return JSONResponse(found)
+        return JSONResponse(ran)
 
     async def _stream(self, request: Request) -> Response:
         """Stream the answer so far, anew whenever it has changed."""
@@ -195,14 +195,14 @@ class Page:
         while self._stale:
             self._stale = False
             try:
-                found = await self._loop.run_in_executor(self._answers, self._acts.look)
+                answer = await self._loop.run_in_executor(self._answers, self._acts.look)
             except BayesAssessError as error:
-                found = {"lines": [str(error)], "path": []}
-            self._standing = found
+                answer = {"lines": [str(error)], "path": []}
+            self._standing = answer
             for news in self._looking:
                 while not news.empty():
                     news.get_nowait()
-                news.put_nowait(_event(found))
+                news.put_nowait(_event(answer))
 
 
 def listening(host: str, port: int | None) -> socket.socket:
@@ -347,12 +347,12 @@ def _own_number(family: int) -> str:
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
     """Let signals end the server and no more: once it has ended, uvicorn sends them again."""
-    before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _picture_in(folder: Path, name: str) -> Path | None:

@@ -58,13 +58,13 @@ def standing(session: AnySession, width: float | None = None, level: float | Non
     >>> import bayes_assess as ba
     >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 100), ba.GroupAccuracy(), design="random")
     >>> a.tell(a.ask(20).ids, ["cat", "dog"] * 10)
-    >>> found = standing(a, width=0.1)
-    >>> found["labels"], found["interval"][0] < found["estimate"] < found["interval"][1], found["stop"]
+    >>> answer = standing(a, width=0.1)
+    >>> answer["labels"], answer["interval"][0] < answer["estimate"] < answer["interval"][1], answer["stop"]
     (20, True, False)
     """
     result = session.result() if level is None else session.result(level)
     estimate, interval, second = _numbers(result)
-    found: dict[str, object] = {
+    answer: dict[str, object] = {
         "labels": result.labels_used,  # somebody may have told others since
         "what": "Overall accuracy" if np.size(result.estimate) > 1 and estimate is not None else None,
         "lines": result.summary().splitlines(),
@@ -78,7 +78,7 @@ def standing(session: AnySession, width: float | None = None, level: float | Non
         "verdict": None,
         "needed": None,
     }
-    return plain(found | _verdict(session, result, interval, width))
+    return plain(answer | _verdict(session, result, interval, width))
 
 
 def _numbers(result: Result | PrecisionCurveResult) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
@@ -98,9 +98,9 @@ def _verdict(
     session: AnySession, result: Result | PrecisionCurveResult, interval: np.ndarray | None, width: float | None
 ) -> dict[str, object]:
     """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
-    left = session.n_pending + session.n_remaining
-    if left == 0 or (session.done and session.pool.is_ranked):  # others are done while items are still out
-        aside = session.n_skipped * (left == 0 and result.guarantee != "exact")
+    n_left = session.n_pending + session.n_remaining
+    if n_left == 0 or (session.done and session.pool.is_ranked):  # others are done while items are still out
+        aside = session.n_skipped * (n_left == 0 and result.guarantee != "exact")
         said = f"All is labelled but {plural(aside, 'item')} that nobody could label." if aside else _ALL
         return {"stop": True, "verdict": said}
     sure = getattr(result, "probability", None)
@@ -117,21 +117,21 @@ def _verdict(
         return {}
     try:
         goal = session.goal(width, level=result.level)
-        found = np.diff(np.asarray(result.interval if interval is None else interval, float), axis=-1)[..., 0]
+        widths = np.diff(np.asarray(result.interval if interval is None else interval, float), axis=-1)[..., 0]
     except (BayesAssessError, AttributeError, TypeError, ValueError):
         return {}
-    wide = float(found.max())
-    which = "widest interval" if found.size > 1 else "interval"
+    wide = float(widths.max())
+    which = "widest interval" if widths.size > 1 else "interval"
     shown = _as_wide(wide, width)
     if bool(goal.reached(np.asarray(wide))):
         return {"stop": True, "verdict": f"The {which} is {shown} wide, {width:g} was wanted: you may stop."}
     said = {"stop": False, "verdict": f"The {which} is {shown} wide; {width:g} is wanted."}
-    n, of = result.labels_used, items_asked_of(session.question, session.labels_used + left + session.n_skipped)
+    n, n_items = result.labels_used, items_asked_of(session.question, session.labels_used + n_left + session.n_skipped)
     if n >= _FEWEST and wide > 0:
-        more = math.ceil(labels_to_width(width, wide, n, of)) - n
-        few = f"The {left:,} that are left may not be enough for a width of {width:g}."
+        more = math.ceil(labels_to_width(width, wide, n, n_items)) - n
+        few = f"The {n_left:,} that are left may not be enough for a width of {width:g}."
         enough = f"About {_round(more):,} more for a width of {width:g}, if it goes on to shrink as it should."
-        said["needed"] = enough if more <= left else few
+        said["needed"] = enough if more <= n_left else few
     return said
 
 

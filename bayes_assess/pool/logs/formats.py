@@ -89,12 +89,12 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _parsed(text: str, path: Path, where: str) -> Any:
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise PoolError(f"{path}, {where}, is no JSON: {error}.") from None
     except ValueError:
         raise PoolError(f"{path}, {where}, has a number of more digits than can be read.") from None
-    return _a_dict(found, path, where) if where != "the file" else found
+    return _a_dict(content, path, where) if where != "the file" else content
 
 
 def _a_dict(value: object, path: Path, where: str) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def _unpacked(path: Path) -> dict[str, str]:
 def _of_archive(path: Path, texts: Mapping[str, str]) -> tuple[Path, dict[str, Any], list[tuple[str, Any]]]:
     if _HEADER not in texts:
         raise PoolError(f"{path} has no header.json; logs of Inspect do once their run has ended.")
-    found = {name: _parsed(text, path, name) for name, text in texts.items()}
-    return path, found.pop(_HEADER), list(found.items())
+    entries = {name: _parsed(text, path, name) for name, text in texts.items()}
+    return path, entries.pop(_HEADER), list(entries.items())
 
 
 def _inspect(path: Path, header: dict[str, object], samples: list[tuple[str, object]]) -> Iterator[JudgedOutput]:
@@ -213,8 +213,8 @@ def _promptfoo(path: Path, rows: object) -> Iterator[JudgedOutput]:
 
 
 def _harness(path: Path, rows: list[dict[str, object]]) -> Iterator[JudgedOutput]:
-    found = _TASK_OF_FILE.fullmatch(path.stem)
-    run = {"task": found["task"] if found else path.stem, "model": path.parent.name or "model"}
+    match = _TASK_OF_FILE.fullmatch(path.stem)
+    run = {"task": match["task"] if match else path.stem, "model": path.parent.name or "model"}
     for i, row in enumerate(rows, 1):
         where = f"row {i}"
         named = row.get("metrics")

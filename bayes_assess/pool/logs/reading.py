@@ -89,10 +89,8 @@ def read_log(
     name = _score(outputs, score)
     judged = [output for output in outputs if output.scores.get(name) is not None]
     if len(judged) < len(outputs):
-        left, first = len(outputs) - len(judged), _without(outputs, name)
-        text = (
-            f"Left out {plural(left, 'output')} of {len(outputs):,} without the score {name!r}; the first is {first}."
-        )
+        n, first = len(outputs) - len(judged), _without(outputs, name)
+        text = f"Left out {plural(n, 'output')} of {len(outputs):,} without the score {name!r}; the first is {first}."
         warn_caller(text)
     verdicts = [_verdict(output, name) for output in judged]
     numbers = [value for value in verdicts if isinstance(value, float)]
@@ -135,22 +133,22 @@ def _files(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) ->
     given: list[Any] = [source]
     if isinstance(source, Iterable) and not isinstance(source, str | os.PathLike):
         given = list(source)
-    odd = [one for one in given if not isinstance(one, str | os.PathLike)]
+    odd = [place for place in given if not isinstance(place, str | os.PathLike)]
     if odd:
         raise PoolError(f"Logs are named by the paths of their files or folders; found {listing(odd)}.")
-    found: list[Path] = []
-    for one in map(Path, given):
-        if one.is_dir():
-            inside = sorted(path for path in one.rglob("*") if path.suffix.lower() in SUFFIXES)
+    files: list[Path] = []
+    for place in map(Path, given):
+        if place.is_dir():
+            inside = sorted(path for path in place.rglob("*") if path.suffix.lower() in SUFFIXES)
             samples = [path for path in inside if path.name.startswith("samples_")]
-            found += samples or inside  # the harness writes its totals beside its samples
-        elif one.is_file():
-            found.append(one)
+            files += samples or inside  # the harness writes its totals beside its samples
+        elif place.is_file():
+            files.append(place)
         else:
-            raise PoolError(f"There is no file {str(one)!r}.")
-    if not found:
+            raise PoolError(f"There is no file {str(place)!r}.")
+    if not files:
         raise PoolError(f"There is no log in {_named(source)}: no file whose name ends in {', '.join(SUFFIXES)}.")
-    return found
+    return files
 
 
 def _named(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> str:
@@ -210,8 +208,8 @@ def _ids(prompts: list[str], groups: dict[str, list[str]]) -> list[str]:
     apart = [values for key, values in groups.items() if key != "task"]
     names = ["/".join(parts) for parts in zip(prompts, *apart, strict=True)]
     times: Counter[str] = Counter()
-    found = []
+    ids = []
     for name in names:
         times[name] += 1
-        found.append(name if times[name] == 1 else f"{name}#{times[name]}")
-    return found
+        ids.append(name if times[name] == 1 else f"{name}#{times[name]}")
+    return ids

@@ -96,9 +96,9 @@ class Engine:
         """
         with self.asked():
             self.n_queries += 1
-            found = query(self.frame).collect()
-            self.most_rows = max(self.most_rows, len(found))
-            return {name: to_numpy(found[name]) for name in found.columns}
+            frame = query(self.frame).collect()
+            self.most_rows = max(self.most_rows, len(frame))
+            return {name: to_numpy(frame[name]) for name in frame.columns}
 
     def n_rows(self) -> int:
         """Count the rows of the table."""
@@ -131,7 +131,7 @@ class Engine:
                 import polars as pl
 
                 known = native.collect_schema()
-                types: Any = {name: known[other] for name, other in like.items() if other in known}
+                types: Any = {name: known[column] for name, column in like.items() if column in known}
                 return nw.from_native(pl.LazyFrame(plain).cast(types))
             if kind.is_ibis():
                 import ibis  # pyright: ignore[reportMissingImports]
@@ -333,8 +333,8 @@ def _frugal(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Let DuckDB take little memory, and a folder for temporary files for the rest: it is no slower for that."""
     import duckdb
 
-    found = connection.execute("SELECT current_setting('threads')").fetchone()
-    n_threads = int(found[0]) if found is not None else 1
+    row = connection.execute("SELECT current_setting('threads')").fetchone()
+    n_threads = int(row[0]) if row is not None else 1
     connection.execute(f"SET memory_limit = '{max(1536, 256 * n_threads)}MiB'")
     with contextlib.suppress(duckdb.Error):
         connection.execute(f"SET temp_directory = {_literal(gettempdir())}")  # refused where one is in use already

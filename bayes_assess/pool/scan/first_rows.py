@@ -50,9 +50,9 @@ class FirstRows:
 
     def fetched(self, word: str) -> dict[str, np.ndarray]:
         """Return them as a query would, by column, with their first words."""
-        found = {"__id": self.ids, KEY: self.ids, "__kind": self.kinds}
-        found[word] = first_word(self.ids, order_keys(SEED)[0])
-        return found if self.score is None else {**found, SCORE: self.score}
+        columns = {"__id": self.ids, KEY: self.ids, "__kind": self.kinds}
+        columns[word] = first_word(self.ids, order_keys(SEED)[0])
+        return columns if self.score is None else {**columns, SCORE: self.score}
 
 
 def bound_of(engine: Engine, layout: Layout) -> int:

@@ -96,7 +96,7 @@ class MetItems:
         }
 
     def _array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
-        found = self._arrays.get(name)
-        if found is None:
-            found = self._arrays[name] = make()
-        return found
+        array = self._arrays.get(name)
+        if array is None:
+            array = self._arrays[name] = make()
+        return array

@@ -105,18 +105,18 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
             frame = frame.with_columns(*((nw.col(p) * UNITS).floor().cast(nw.Int64).alias(f"{p}_u") for p in parts))
         return (frame.group_by(*by).agg(*sums) if by else frame.select(*sums)).head(most)
 
-    found = engine.collect(counted)
-    size = found["__n"].astype(np.int64)
+    columns = engine.collect(counted)
+    size = columns["__n"].astype(np.int64)
     if not len(size) or not size.sum():
         raise PoolError(f"There are no rows in {engine.name}; a pool has at least one.")
-    if (found["__present"] < size).any():
+    if (columns["__present"] < size).any():
         raise missing_id(engine)
     if len(size) >= most:
         raise _too_many(engine, layout)
     if size.sum() > MOST_ROWS:
         raise PoolError(f"There are {size.sum():,} rows in {engine.name}, and pools have up to {MOST_ROWS:,}.")
-    check_complete_rows(engine, layout, found)
-    keyed = {name: values_of(found[name], decimals=False) for name in layout.keys}
+    check_complete_rows(engine, layout, columns)
+    keyed = {name: values_of(columns[name], decimals=False) for name in layout.keys}
     codes = np.array([np.unique(values, return_inverse=True)[1] for values in keyed.values()] or [np.zeros(len(size))])
     order = np.lexsort(codes)
     begins = np.append(True, (np.diff(codes[:, order]) != 0).any(axis=0))  # a kind, of which first rows were apart
@@ -124,7 +124,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     if len(at) > MOST_KINDS:
         raise _too_many(engine, layout)
     keyed = {name: values[order][at] for name, values in keyed.items()}
-    numbers = {name: found[name][order].astype(np.int64) for name in found if name not in layout.keys}
+    numbers = {name: columns[name][order].astype(np.int64) for name in columns if name not in layout.keys}
     totals = {name: np.add.reduceat(values, at) for name, values in numbers.items() if name != FIRST}
     first = None
     if stop:
@@ -179,12 +179,12 @@ def check_complete_rows(engine: Engine, layout: Layout, found: Mapping[str, np.n
     for name in layout.names:
         if any(value is None or value != value or value == "" for value in found[name].tolist()):
             what = "prediction" if name in (layout.predictions, *layout.systems.values()) else f"value of {name!r}"
-            one, kind = nw.col(name), engine.schema[name]
-            gone = one.is_null()
+            cell, kind = nw.col(name), engine.schema[name]
+            gone = cell.is_null()
             if kind.is_float():
-                gone = gone | is_nan(one)
+                gone = gone | is_nan(cell)
             elif not kind.is_numeric() and "" in found[name].tolist():
-                gone = gone | (one == "")
+                gone = gone | (cell == "")
             item, values = first_row(engine, layout, gone, [name])
             raise PoolError(
                 f"The {what} of item {item} is missing ({show(values[name])}); fill it, or leave the row out."
@@ -201,7 +201,7 @@ def check_complete_rows(engine: Engine, layout: Layout, found: Mapping[str, np.n
     if layout.numbers and is_bad(layout, found[BIN]).any():
         item, values = first_row(engine, layout, nw.col(BAD), layout.numbers)
         raise PoolError(
-            _blame(item, {name: float("nan") if one is None else float(one) for name, one in values.items()})
+            _blame(item, {name: float("nan") if cell is None else float(cell) for name, cell in values.items()})
         )
 
 
@@ -219,9 +219,9 @@ def first_row(engine: Engine, layout: Layout, condition: nw.Expr, columns: list[
     """Return the id, to be shown, and the values of the row with the least id for which a condition holds."""
     ids = layout.id or KEY
     wanted = list(dict.fromkeys([ids, *columns]))
-    found = engine.collect(lambda frame: with_kinds(frame, layout).filter(condition).select(*wanted).sort(ids).head(1))
-    found = {name: values.tolist() for name, values in found.items()}
-    return show(found[ids][0]), {name: found[name][0] for name in columns}
+    row = engine.collect(lambda frame: with_kinds(frame, layout).filter(condition).select(*wanted).sort(ids).head(1))
+    row = {name: values.tolist() for name, values in row.items()}
+    return show(row[ids][0]), {name: row[name][0] for name in columns}
 
 
 def _blame(item: str, values: Mapping[str, float]) -> str:

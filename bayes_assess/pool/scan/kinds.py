@@ -100,14 +100,14 @@ def with_kinds(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
     several = layout.scores if isinstance(layout.scores, tuple) else ()
     sure = [nw.col(name).cast(nw.Float64) for name in layout.numbers]
     most = 1 + (MOST_OFF if several else 0)
-    bad = [one.is_null() | is_nan(one) | ~((one >= 0) & (one <= most)) for one in sure]
-    wrong = nw.any_horizontal(*(one.fill_null(True) for one in bad), ignore_nulls=False)
+    bad = [expr.is_null() | is_nan(expr) | ~((expr >= 0) & (expr <= most)) for expr in sure]
+    wrong = nw.any_horizontal(*(expr.fill_null(True) for expr in bad), ignore_nulls=False)
     frame = frame.with_columns(wrong.alias(BAD))
     names = [f"{SCORE}_{i}" for i in range(len(sure))]
     frame = frame.with_columns(
         *(
-            nw.when(nw.col(BAD)).then(nw.lit(-1.0)).otherwise(one).alias(name)
-            for name, one in zip(names, sure, strict=True)
+            nw.when(nw.col(BAD)).then(nw.lit(-1.0)).otherwise(expr).alias(name)
+            for name, expr in zip(names, sure, strict=True)
         )
     )
     if several:
@@ -169,12 +169,12 @@ def _of_several(frame: nw.LazyFrame, layout: Layout, names: list[str]) -> nw.Laz
     if layout.predictions is None:
         frame = frame.with_columns(nw.max_horizontal(*columns).alias(SCORE))
         none = nw.lit(len(columns))
-        top = [nw.when(one == nw.col(SCORE)).then(nw.lit(i)).otherwise(none) for i, one in enumerate(columns)]
+        top = [nw.when(column == nw.col(SCORE)).then(nw.lit(i)).otherwise(none) for i, column in enumerate(columns)]
         frame = frame.with_columns(nw.min_horizontal(*top).cast(nw.Int64).alias(TOP))
         return frame.with_columns(nw.min_horizontal(nw.col(SCORE), nw.lit(1.0)).alias(SCORE))
     own, nothing = nw.col(layout.predictions), nw.lit(0.0)
     classes = zip(layout.score_classes, columns, strict=True)
-    each = [nw.when(own == name).then(one).otherwise(nothing) for name, one in classes]
+    each = [nw.when(own == name).then(column).otherwise(nothing) for name, column in classes]
     return frame.with_columns(nw.min_horizontal(nw.sum_horizontal(*each), nw.lit(1.0)).alias(SCORE))
 
 

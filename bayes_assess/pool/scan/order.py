@@ -47,8 +47,8 @@ def first_word(ids: Int[np.ndarray, " n"], keys: Int[np.ndarray, " 4"]) -> Int[n
 
     Examples
     --------
-    >>> found = first_word(np.arange(1000), order_keys(0)[0])
-    >>> len(np.unique(found)), int(found.max()) < P
+    >>> words = first_word(np.arange(1000), order_keys(0)[0])
+    >>> len(np.unique(words)), int(words.max()) < P
     (1000, True)
     """
     moved = _cube(ids, int(keys[0])) + int(keys[1])

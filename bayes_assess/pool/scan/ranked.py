@@ -108,15 +108,15 @@ class RankedRows:
             frame = with_first_word(with_square(frame, KEY, self._key, _SQUARE), KEY, self._key, _SQUARE, _WORD)
             frame = frame.with_columns((-nw.col(SCORE)).alias(_DOWN), nw.lit(1).alias(_ONE))
             place = nw.col(_ONE).cum_sum().over(BIN, order_by=[_DOWN, _WORD, KEY]).cast(nw.Int64).alias(_PLACE)
-            found = frame.with_columns(place)
-            found = found.join(engine.small(wanted), left_on=[BIN, _PLACE], right_on=["__bin_of", "__at"])
-            return found.select(nw.col(rows.layout.id or KEY).alias("__id"), nw.col(_RANK)).head(len(ranks) + 1)
+            placed = frame.with_columns(place)
+            placed = placed.join(engine.small(wanted), left_on=[BIN, _PLACE], right_on=["__bin_of", "__at"])
+            return placed.select(nw.col(rows.layout.id or KEY).alias("__id"), nw.col(_RANK)).head(len(ranks) + 1)
 
-        found = engine.collect(wanted_rows)
+        columns = engine.collect(wanted_rows)
         rows.check_unchanged()
-        if sorted(found[_RANK].tolist()) != sorted(ranks.tolist()):
+        if sorted(columns[_RANK].tolist()) != sorted(ranks.tolist()):
             raise EngineError(
                 f"The rows of {engine.name} are no longer those that were scanned: some ranks have none. Nothing was "
                 "handed out; restore the table, or scan it anew."
             )
-        self._known.update(zip(found[_RANK].tolist(), found["__id"].tolist(), strict=True))
+        self._known.update(zip(columns[_RANK].tolist(), columns["__id"].tolist(), strict=True))

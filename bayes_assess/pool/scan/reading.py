@@ -123,7 +123,7 @@ def scan_pool(
 
 
 def _layout(columns: Columns, classes: ArrayLike | None, n_bins: int) -> Layout:
-    one, several = (None, tuple(columns.scores)) if isinstance(columns.scores, list) else (columns.scores, None)
+    single, several = (None, tuple(columns.scores)) if isinstance(columns.scores, list) else (columns.scores, None)
     score_classes = () if several is None else _score_classes(several, classes)
     known = score_classes
     if several is None:
@@ -132,7 +132,7 @@ def _layout(columns: Columns, classes: ArrayLike | None, n_bins: int) -> Layout:
         )
     return Layout(
         id=columns.id,
-        scores=one if several is None else several,
+        scores=single if several is None else several,
         confidence=columns.confidence,
         predictions=columns.prediction,
         groups=tuple(columns.groups),
@@ -221,12 +221,12 @@ def _check_ids(engine: Engine, id: str) -> None:
     import narwhals as nw
 
     several = nw.col("__n") > 1
-    found = engine.collect(lambda frame: frame.group_by(id).agg(nw.len().alias("__n")).filter(several).sort(id).head(1))
-    if len(found[id]):
-        first = found[id].tolist()[0]
+    twice = engine.collect(lambda frame: frame.group_by(id).agg(nw.len().alias("__n")).filter(several).sort(id).head(1))
+    if len(twice[id]):
+        first = twice[id].tolist()[0]
         if first is None or first != first or first == "":  # of numbers it is NaN
             raise missing_id(engine)
         raise PoolError(
-            f"Ids must be unique, but {show(first)} is the id of {int(found['__n'][0]):,} rows of "
+            f"Ids must be unique, but {show(first)} is the id of {int(twice['__n'][0]):,} rows of "
             f"{engine.name}; drop the duplicates, or give each row its own."
         )

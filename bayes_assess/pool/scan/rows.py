@@ -79,11 +79,11 @@ class TableRows:
             raise UnknownIdError(
                 f"The id at position {missing} is missing ({show(array[missing])}); every label needs its id."
             )
-        found = self.find(array)
-        at = first_true(found < 0)
+        items = self.find(array)
+        at = first_true(items < 0)
         if at is not None:
             raise UnknownIdError(f"There is no item with id {show(array[at])} (position {at}) in {self.engine.name}.")
-        return found
+        return items
 
     def find(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
         """Return items by their ids, -1 where there is none."""
@@ -149,28 +149,28 @@ class TableRows:
             frame = frame.filter(nw.col(self.layout.id or KEY).is_in(names))
             return with_kinds(frame, self.layout).select(*self.fetched(), *own).head(2 * len(names))
 
-        found = self.engine.collect(wanted)
+        columns = self.engine.collect(wanted)
         self.check_unchanged()
         keys = (
-            zip(*(found[f"__key_{i}"].tolist() for i in range(len(own))), strict=True)
+            zip(*(columns[f"__key_{i}"].tolist() for i in range(len(own))), strict=True)
             if own
-            else [()] * len(found[KEY])
+            else [()] * len(columns[KEY])
         )
         kinds = [self._kind_of.get(key, -1) for key in keys]
         if -1 in kinds:
-            item = show(found["__id"].tolist()[kinds.index(-1)])
+            item = show(columns["__id"].tolist()[kinds.index(-1)])
             raise EngineError(
                 f"Item {item} is of a kind that {self.engine.name} did not have when it was scanned: the table has "
                 "changed. Scan it anew and start a session on it."
             )
-        ids = found["__id"].tolist()
+        ids = columns["__id"].tolist()
         if len(set(ids)) < len(ids):
             twice = next(name for name in ids if ids.count(name) > 1)
             raise EngineError(f"The id {show(twice)} is that of several rows of {self.engine.name}; give each its own.")
         place = {name: at for at, name in enumerate(names)}  # engines answer in another order every time
         order = np.argsort([place.get(name, len(names)) for name in ids])
-        found = {name: values[order] for name, values in found.items()}
-        self.take_over({**found, "__kind": np.array(kinds, np.int64)[order]})
+        columns = {name: values[order] for name, values in columns.items()}
+        self.take_over({**columns, "__kind": np.array(kinds, np.int64)[order]})
 
     @cached_property
     def _kind_of(self) -> dict[tuple[Hashable, ...], int]:

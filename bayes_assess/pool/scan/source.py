@@ -138,20 +138,20 @@ class TableSource:
 
     def _fetch(self, cells: Int[np.ndarray, " n"], wanted: Int[np.ndarray, " n"]) -> None:
         """Fetch about so many of the next rows of cells."""
-        left = self._sizes[cells] - self._n[cells]
-        share = np.minimum((wanted + 3 * np.sqrt(wanted) + 3) / left, 1.0)
+        n_left = self._sizes[cells] - self._n[cells]
+        share = np.minimum((wanted + 3 * np.sqrt(wanted) + 3) / n_left, 1.0)
         start = self._upto[cells]
         stop = np.where(share < 1, start + np.ceil((P - start) * share).astype(np.int64), P).clip(max=P)
-        expected = (left * (stop - start) / np.maximum(P - start, 1)).sum()
+        expected = (n_left * (stop - start) / np.maximum(P - start, 1)).sum()
         most = int(expected + 10 * np.sqrt(expected) + 1000)
-        found = self._rows_between(cells, start, stop, most)
+        rows = self._rows_between(cells, start, stop, most)
         self.rows.check_unchanged()
-        if len(found["__kind"]) > most:
+        if len(rows["__kind"]) > most:
             raise EngineError(
                 f"More than {most:,} rows of {self.rows.engine.name} came where {expected:,.0f} were expected: ids are "
                 "repeated, or the table has changed. Nothing was handed out; give every row an id of its own."
             )
-        self._keep(cells, stop, found)
+        self._keep(cells, stop, rows)
 
     def _rows_between(self, cells: np.ndarray, start: np.ndarray, stop: np.ndarray, most: int) -> dict[str, np.ndarray]:
         """Query the rows of cells with h in windows, by a join with the kinds of these cells."""

@@ -219,8 +219,8 @@ class BeliefDraws(OnMeasures):
         if not self.events.subject.is_scored:
             return False
         places, cells = self.events.coordinates, self.cells
-        left = (np.asarray(cells.sizes) > self.counts.sum(-1)) & np.asarray(cells.measure.nonzero).any(-1)
-        told_apart = np.stack([places.feature, places.place[0]])[:, left]
+        is_open = (np.asarray(cells.sizes) > self.counts.sum(-1)) & np.asarray(cells.measure.nonzero).any(-1)
+        told_apart = np.stack([places.feature, places.place[0]])[:, is_open]
         return np.unique(told_apart, axis=1).shape[1] > len(np.unique(told_apart[0]))
 
     @cached_property
@@ -260,10 +260,10 @@ class BeliefDraws(OnMeasures):
         reason = self._why_nothing_hides()
         if reason:
             raise QuestionError(reason)
-        bulk, found, audits = self._bulk, self.found, self.found.audits
+        bulk, posterior, audits = self._bulk, self.found, self.found.audits
         n_random, n_positive = int(audits[bulk].sum()), int(audits[bulk, 1].sum())
         # Items that were chosen are known, and no longer among those of which random ones tell.
-        n_chosen = int(found.events[bulk].sum()) - n_random
+        n_chosen = int(posterior.events[bulk].sum()) - n_random
         n_items = int(np.asarray(self.cells.sizes)[bulk].sum()) - n_chosen
         return Sensitivity(
             shares=given.astype(np.float64),
@@ -275,7 +275,7 @@ class BeliefDraws(OnMeasures):
             random_positives=n_positive,
             ruled_out=self._hidden.ruled_out(n_items, n_random, n_positive, self.level),
             hidden=self._hidden,
-            cautious=found.cautious,
+            cautious=posterior.cautious,
             is_scalar=self.is_single,
             compares=self.question.measures_compared == "two",
             low_is_best=combine(self.question.measure)[0].name in LOSSES,
@@ -290,8 +290,10 @@ class BeliefDraws(OnMeasures):
 
     @cached_property
     def _hidden(self) -> HiddenPositives:
-        rng, found = generator(self.seed, "posterior of a measure"), self.found
-        return HiddenPositives.drawn(rng, self.cells.measure, found.curves, found.strength, found.events, self._bulk)
+        rng, posterior = generator(self.seed, "posterior of a measure"), self.found
+        return HiddenPositives.drawn(
+            rng, self.cells.measure, posterior.curves, posterior.strength, posterior.events, self._bulk
+        )
 
     def _why_nothing_hides(self) -> str | None:
         """Say why positives cannot be supposed to hide; None where they can."""
@@ -320,13 +322,13 @@ class BeliefDraws(OnMeasures):
         one_of_few = len(self.groups) <= SAID and not self.question.is_curve
         if not one_of_few or self._why_nothing_hides():
             return []
-        found = self.sensitivity((0.0, _SAID))
-        if found.ruled_out <= _SAID:
+        sensitivity = self.sensitivity((0.0, _SAID))
+        if sensitivity.ruled_out <= _SAID:
             return []
-        value, ends = found.estimate.reshape(2, -1), found.interval.reshape(2, -1, 2)
+        value, ends = sensitivity.estimate.reshape(2, -1), sensitivity.interval.reshape(2, -1, 2)
         outside = (value[1] < ends[0, :, 0]) | (value[1] > ends[0, :, 1])
-        lines = [found.said(_SAID, int(i)) for i in np.flatnonzero(outside)]
-        return [*lines[:-1], f"{lines[-1][:-1]}; {_lower(found.said_of_labels())}."] if lines else []
+        lines = [sensitivity.said(_SAID, int(i)) for i in np.flatnonzero(outside)]
+        return [*lines[:-1], f"{lines[-1][:-1]}; {_lower(sensitivity.said_of_labels())}."] if lines else []
 
 
 def _lower(text: str) -> str:

@@ -109,8 +109,8 @@ class OnMeasures(EvidenceBase):
         self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]]
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
         """Estimate a function of the measures, with intervals."""
-        found = self.summarised(of(self.joint))
-        return found.value, found.interval(self.level)
+        summary = self.summarised(of(self.joint))
+        return summary.value, summary.interval(self.level)
 
     @property
     def undefined(self) -> Bool[np.ndarray, " k"]:

@@ -115,9 +115,9 @@ class Believed(BeliefDraws):
                 raise QuestionError(f"There is no output {show(side)}; there are {listing(self.groups)}.")
             columns.append(self.found.draws[:, int(at[0])])
         draws = columns[0] - columns[1]
-        found = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
+        posterior = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
         masses = region_masses(draws, checked_rope(rope) + ROUNDING)
-        return EstimatedDifference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
+        return EstimatedDifference(float(posterior.value[0]), posterior.interval(self.level)[0], *masses.tolist())
 
     def to_arviz(
         self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]
@@ -149,15 +149,15 @@ class Believed(BeliefDraws):
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
         ends, value = self.ends, self.value
         if self.exact:
-            lines = [self.in_words_exact(name, one) for name, one in zip(self.groups, value, strict=True)]
+            lines = [self.in_words_exact(name, point) for name, point in zip(self.groups, value, strict=True)]
             return [*_first(lines), *on_ranks, *self.if_undefined()]
         lines = []
-        for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
+        for i, (name, point, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
             if self.certain[i]:
-                lines.append(f"{name} {one:z.3f} ({KNOWN}).")
+                lines.append(f"{name} {point:z.3f} ({KNOWN}).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
-            lines.append(f"{name} {one:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")
+            lines.append(f"{name} {point:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")
         many = int(np.sum(self.contradicted)) > 1
         lines = [*self.warning("Their intervals hold both." if many else "The interval holds both."), *_first(lines)]
         if self.all_certain:
@@ -241,8 +241,8 @@ class Believed(BeliefDraws):
         announced, sizes = events.coordinates.feature > 0, np.asarray(self.cells.sizes, float)
         if self.found.events[announced].sum() < _ENOUGH or not sizes[~announced].any():
             return []
-        left = sizes - self.found.events.sum(1)
-        positives = self.found.events[:, 1] + left * self.rates
+        n_open = sizes - self.found.events.sum(1)
+        positives = self.found.events[:, 1] + n_open * self.rates
         among = [positives[:, which].sum(1) / sizes[which].sum() for which in (announced, ~announced)]
         chance = float((among[0] <= among[1]).mean())
         if chance < _LIKELY:
@@ -274,7 +274,7 @@ class Believed(BeliefDraws):
             return []
         kinds = ("right", "wrong") if self.events.about_agreement else ("positive", "negative")
         posteriors = [posterior_measure(draws, False, self.found.cautious) for draws in self.supposed]
-        ends = [(one.value, one.interval(self.level)) for one in posteriors]
+        ends = [(posterior.value, posterior.interval(self.level)) for posterior in posteriors]
         return [
             self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])
             for i, name in enumerate(self.groups)

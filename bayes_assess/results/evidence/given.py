@@ -46,8 +46,8 @@ class Given(Assuming):
     def exact(self) -> bool:
         """Whether every item is labelled that can matter."""
         measure = self.cells.measure
-        left = np.asarray(measure.unlabelled(self.counts))
-        return not left[np.asarray(measure.nonzero).any(-1)].any()
+        unlabelled = np.asarray(measure.unlabelled(self.counts))
+        return not unlabelled[np.asarray(measure.nonzero).any(-1)].any()
 
     @property
     def contradicted(self) -> Bool[np.ndarray, " k"]:

@@ -127,7 +127,7 @@ class Groupwise(EvidenceBase):
     def thetas(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw the parameters of all cells from the posterior and from the prior, (n, K, ...) each."""
         beliefs = enumerate((self.posterior, self.prior))
-        posterior, prior = (np.asarray(one.sample(jax_key(self.seed + i, "draws"), n)) for i, one in beliefs)
+        posterior, prior = (np.asarray(belief.sample(jax_key(self.seed + i, "draws"), n)) for i, belief in beliefs)
         return posterior, prior
 
     def in_target(self, theta: Float[np.ndarray, "S K"]) -> Float[np.ndarray, "S K"]:

@@ -186,12 +186,12 @@ class Weighted(Assuming):
         if point.shape != (len(self.groups),):
             raise QuestionError(f"The ellipsoid is that of {len(self.groups)} measures; found {point.size} values.")
         gap = point - (self.value if centre is None else centre)
-        found = self.answer
-        if found.exact:
+        answer = self.answer
+        if answer.exact:
             return bool(np.allclose(gap, 0))
-        known = np.flatnonzero(found.defined & (found.variance + found.rise + found.fall > 0))
+        known = np.flatnonzero(answer.defined & (answer.variance + answer.rise + answer.fall > 0))
         if covariance is None:  # what no draw has shown yet may move a measure by as much as one more draw
-            covariance = self.covariance + np.diag(np.square(np.maximum(found.rise, found.fall)))
+            covariance = self.covariance + np.diag(np.square(np.maximum(answer.rise, answer.fall)))
         inverse = np.linalg.pinv(covariance[np.ix_(known, known)], hermitian=True)
         n = np.min(self.n_effective[known], initial=self.n_draws)
         return bool(gap[known] @ inverse @ gap[known] <= ellipsoid_radius(n, len(known), self.level))

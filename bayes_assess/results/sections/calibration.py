@@ -240,14 +240,14 @@ class CalibrationErrors(GroupSection):
         shape, n_draws = self.confidence.shape, len(self.draws)
         theta, before = known.thetas(n_draws)
         error = self.question.error_of(known.cells, known.in_target(theta))
-        right, labels, items = (
+        agreements, labels, items = (
             by_group(known.cells, x) for x in (known.counts[:, 1], known.counts.sum(-1), known.cells.sizes)
         )
         cells = ["theta", "agreements", "labels", "items", "confidence"]
         return to_arviz(
             {"theta": theta.reshape(n_draws, *shape), "calibration_error": error},
             prior={"theta": before.reshape(n_draws, *shape)},
-            observed_data={"agreements": right},
+            observed_data={"agreements": agreements},
             constant_data={"labels": labels, "items": items, "confidence": self.confidence},
             dims={name: ["group", "bin"] for name in cells} | {"calibration_error": ["group"]},
             coords={"group": known.groups, "bin": self.bins},
@@ -283,10 +283,10 @@ class CalibrationErrors(GroupSection):
     def of_the_prior(self) -> str | None:
         """Say that labels contradict the prior, or how groups differ and how far scores can be trusted."""
         known = self.evidence
-        found = known.contradiction()
+        contradicted = known.contradiction()
         sizes = by_group(known.cells, known.cells.sizes).sum(-1)
         by_size = self.question.group_accuracy(known.cells, np.asarray(known.cells.mean_score))
-        return found or what_was_learned(known.prior, self._drawn.accuracy, sizes, by_size, known._tails())
+        return contradicted or what_was_learned(known.prior, self._drawn.accuracy, sizes, by_size, known._tails())
 
     def _direction(self) -> str:
         """Say in which bins the confidence is surely too high, or too low."""
@@ -329,11 +329,11 @@ class CalibrationErrors(GroupSection):
         groups = self.evidence.groups
         if name is None and len(groups) == 1:
             return 0
-        found = np.flatnonzero(groups.astype(str) == str(name))
-        if len(found) != 1:
-            known = ", ".join(str(one) for one in groups[:20]) + (", ..." if len(groups) > 20 else "")
+        places = np.flatnonzero(groups.astype(str) == str(name))
+        if len(places) != 1:
+            known = ", ".join(str(group) for group in groups[:20]) + (", ..." if len(groups) > 20 else "")
             raise QuestionError(f"Name one of the groups {known}; found {show(name)}.")
-        return int(found[0])
+        return int(places[0])
 
     def more_columns(self) -> dict[str, Array]:
         """Columns beside the estimates."""

@@ -35,8 +35,8 @@ class Costs(GroupSection):
     def of_the_prior(self) -> str | None:
         """Say that labels contradict the prior of agreements."""
         known, own = self.evidence, self.question.agreement
-        right = known.counts[np.arange(len(own)), own]
-        return contradiction(agreement_belief(known.prior, own), right, known.labelled, known.cells.mean_score)
+        agreements = known.counts[np.arange(len(own)), own]
+        return contradiction(agreement_belief(known.prior, own), agreements, known.labelled, known.cells.mean_score)
 
     def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return posterior and prior draws of the costs."""

@@ -112,8 +112,8 @@ class Accuracies(GroupSection):
         others = replace(known, cells=replace(known.cells, sizes=sizes), belief=known.posterior)
         draws, mean = others.draws(known.n_draws) @ sizes, others.estimate @ sizes
         n, total = known.n_skipped, known.cells.n_items
-        found = [(float(mean + k) / total, known.ends_of((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
-        return [known._supposition("the overall accuracy", ("right", "wrong"), found)]
+        answers = [(float(mean + k) / total, known.ends_of((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
+        return [known._supposition("the overall accuracy", ("right", "wrong"), answers)]
 
     def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return ``theta``, the accuracy of the population, and ``accuracy``, under the target of the question."""

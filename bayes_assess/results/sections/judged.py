@@ -151,8 +151,8 @@ class JudgedMeans(Judged):
         counts, sizes = np.asarray(self.evidence.counts, np.float64), np.asarray(cells.sizes, np.float64)
         away = (self.values - mean[group][:, None]) ** 2  # (K, C)
         total = counts.sum(1)
-        found = (counts * away).sum(1)
+        squares = (counts * away).sum(1)
         weight = np.divide(sizes, total, out=np.zeros_like(sizes), where=total > 0)  # items that a label stands for
-        overall = (weight * found).sum() / max((weight * total).sum(), 1.0)
-        square = (found + overall) / (total + 1)
+        overall = (weight * squares).sum() / max((weight * total).sum(), 1.0)
+        square = (squares + overall) / (total + 1)
         return np.bincount(group, weights=sizes * square, minlength=len(mean)) / self.items

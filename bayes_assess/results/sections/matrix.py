@@ -39,8 +39,8 @@ class Matrix(Section):
         known = self.evidence
         own = np.arange(len(known.counts))
         belief = agreement_belief(known.posterior, own)
-        right = known.counts[own, own]
-        counts = np.stack([known.labelled - right, right], axis=-1)
+        agreements = known.counts[own, own]
+        counts = np.stack([known.labelled - agreements, agreements], axis=-1)
         size = pool_size(self.question, known.cells)
         if belief is known.posterior:  # no closed form; few draws of a large matrix
             theta = self.draws[:, own, own]
@@ -51,5 +51,5 @@ class Matrix(Section):
         """Say that labels contradict the prior of agreements, or what they taught it."""
         known, score = self.evidence, self.evidence.cells.mean_score
         own = np.arange(len(known.counts))
-        found = contradiction(agreement_belief(known.prior, own), known.counts[own, own], known.labelled, score)
-        return found or what_was_learned(known.posterior, self.agreements, known.size, score, known._tails())
+        contradicted = contradiction(agreement_belief(known.prior, own), known.counts[own, own], known.labelled, score)
+        return contradicted or what_was_learned(known.posterior, self.agreements, known.size, score, known._tails())

@@ -202,9 +202,9 @@ class AllMeasures(AllSides):
     @cached_property
     def order(self) -> Order:
         """The measure of every group."""
-        found = order_of_groups(self.question, self.evidence)
-        assert found is not None  # such questions have several groups
-        return found
+        order = order_of_groups(self.question, self.evidence)
+        assert order is not None  # such questions have several groups
+        return order
 
     def compared_by(self, rope: float) -> PairDifferences:
         """Compare groups, row less column, by medians of the differences."""

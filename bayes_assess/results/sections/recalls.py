@@ -67,12 +67,13 @@ class Recalls(GroupSection):
         """Say where no positive item is known, and where there is none."""
         known, bare = self.evidence, (self.positives == 0) & (self.evidence.size > 0)
         all_labelled = known.labelled == known.size
-        of = f"of {plural(int((known.size > 0).sum()), 'group')}"
+        among = f"of {plural(int((known.size > 0).sum()), 'group')}"
         unknown, absent = (int((bare & which).sum()) for which in (~all_labelled, all_labelled))
         makes = "what the prior makes of it"
         return [
-            *[f"No positive item is known in {unknown} {of}: recall there is {makes}."] * (unknown > 0),
-            *[f"No item is positive in {absent} {of}: recall there is not defined; shown is {makes}."] * (absent > 0),
+            *[f"No positive item is known in {unknown} {among}: recall there is {makes}."] * (unknown > 0),
+            *[f"No item is positive in {absent} {among}: recall there is not defined; shown is {makes}."]
+            * (absent > 0),
         ]
 
     def of_the_prior(self) -> str | None:
@@ -80,8 +81,8 @@ class Recalls(GroupSection):
         known, prior = self.evidence, self._beliefs[1]
         if not self.positives.any():  # negative items tell nothing of recall
             return None
-        found = contradiction(prior.rate, self.successes, self.positives, None)
-        return found or what_was_learned(known.posterior.rate, self.draws, known.size, None, known._tails())
+        contradicted = contradiction(prior.rate, self.successes, self.positives, None)
+        return contradicted or what_was_learned(known.posterior.rate, self.draws, known.size, None, known._tails())
 
     def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
         """Return ``theta``, the true positive rate of the population, and ``recall``, under the question's target.

@@ -113,4 +113,4 @@ def are_objects(values: object) -> TypeGuard[list[dict[str, object]]]:
     >>> are_objects([{}]), are_objects({}), are_objects([1])
     (True, False, False)
     """
-    return isinstance(values, list) and all(isinstance(one, dict) for one in values)
+    return isinstance(values, list) and all(isinstance(element, dict) for element in values)

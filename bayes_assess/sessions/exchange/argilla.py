@@ -34,12 +34,12 @@ def import_records(tasks: Tasks) -> list[dict[str, object]]:
     >>> import_records(tasks)[0]["fields"], import_records(tasks)[0]["suggestions"]["label"]["value"]
     ({'text': 'purrs'}, 'cat')
     """
-    names, found = _names(tasks), []
+    names, records = _names(tasks), []
     for at, id in enumerate(tasks.ids):
         fields = {name: tasks.shown[column][at] for column, name in names.items()} or {_ITEM: id}
         suggestions = {} if tasks.predictions is None else {LABEL: _suggestion(tasks, at)}
-        found.append({"id": id, "fields": fields, "metadata": {}, "suggestions": suggestions, "responses": {}})
-    return found
+        records.append({"id": id, "fields": fields, "metadata": {}, "suggestions": suggestions, "responses": {}})
+    return records
 
 
 def settings(tasks: Tasks) -> dict[str, object]:
@@ -110,10 +110,13 @@ def read_record(record: Mapping[str, object], id: str, label: str) -> AnsweredIt
     if not are_objects(given):
         raise UnreadableTask(f"its responses to {label!r} are not a list of objects, as Argilla writes them")
     pending = record.get("status") == "pending"
-    untold = ["status" not in one and one.get("value") is not None for one in given]
+    untold = ["status" not in response and response.get("value") is not None for response in given]
     said = [
-        Said("" if pending and odd else _response(one.get("value"), one.get("status")), _person(one.get("user_id")))
-        for one, odd in zip(given, untold, strict=True)
+        Said(
+            "" if pending and odd else _response(response.get("value"), response.get("status")),
+            _person(response.get("user_id")),
+        )
+        for response, odd in zip(given, untold, strict=True)
     ]
     n, names = sum(untold), {str(name) for name, all_ in responses.items() if all_}
     return AnsweredItem(_id(record, id), said, names, *((n, 0) if pending else (0, n)))

@@ -61,20 +61,20 @@ def read_export(path: Path, id: str = "id", label: str = "label") -> Grid:
     >>> grid.rows, grid.columns
     ([1, 1], [['7', '7'], ['cat', 'dog'], ['u1', 'u2']])
     """
-    found = _loaded(path)
-    first = next((one for one in found if isinstance(one, dict)), None)
+    entries = _loaded(path)
+    first = next((entry for entry in entries if isinstance(entry, dict)), None)
     form = None if first is None else next((form for form in _FORMATS if form.found_in(first)), None)
     if form is None:
         holds = "no object" if first is None else f"{listing(list(first), 5)}" if first else "an empty object"
         raise LabelError(f"{path} is none of {_KNOWN}: its first entry has {holds}.")
-    own = [one["id"] for one in found if isinstance(one, dict) and type(one.get("id")) is int]
-    numbered = form.numbered and len(own) == len(found)
+    own = [entry["id"] for entry in entries if isinstance(entry, dict) and type(entry.get("id")) is int]
+    numbered = form.numbered and len(own) == len(entries)
     rows: list[int] = []
     columns: list[list[str]] = [[], [], []]
     wrong, names, n_open, n_untold = {}, set(), 0, 0
-    for number, one in zip(own if numbered else range(1, len(found) + 1), found, strict=True):
+    for number, entry in zip(own if numbered else range(1, len(entries) + 1), entries, strict=True):
         try:
-            answered = _read(one, form, id, label)
+            answered = _read(entry, form, id, label)
         except UnreadableTask as error:
             wrong[number] = error.problem
             continue
@@ -107,14 +107,14 @@ def _read(found: object, form: _Format, id: str, label: str) -> AnsweredItem:
 def _loaded(path: Path) -> Sequence[object]:
     text = decoded(path)
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         where = f": {error}" if isinstance(error, ValueError) else ", or is too deep"
         raise LabelError(f"{path} cannot be read as JSON{where}.") from None
-    if isinstance(found, dict):  # one task of a storage that holds a file for each
-        found = [found]
-    if not isinstance(found, list):
-        raise LabelError(f"{path} holds {kind_of(found)}; an export is a list of tasks, {_KNOWN}.")
-    if not found:
+    if isinstance(content, dict):  # one task of a storage that holds a file for each
+        content = [content]
+    if not isinstance(content, list):
+        raise LabelError(f"{path} holds {kind_of(content)}; an export is a list of tasks, {_KNOWN}.")
+    if not content:
         raise LabelError(f"{path} is an empty list, without any task.")
-    return found
+    return content

@@ -97,7 +97,7 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         for column, place in zip(columns, places, strict=True):
             column.append(row[place] if place < min(len(row), width) else "")
     notes = [table.note] if table.note else []
-    alike = [other.name for other in tables if other is not table and _n_found(other.header, wanted) == len(wanted)]
+    alike = [sheet.name for sheet in tables if sheet is not table and _n_found(sheet.header, wanted) == len(wanted)]
     if alike:
         notes.append(f"Read the sheet {table.name!r} alone; others have these columns, too: {listing(alike)}.")
     return Grid(numbers, columns, wrong, notes=tuple(notes))
@@ -110,16 +110,16 @@ def _tables(path: Path, wanted: Sequence[str]) -> list[_Table]:
     if path.suffix.lower() == ".xls":
         raise LabelError(f"{path} is of the format of Excel 97; save it as .xlsx or as CSV.")
     try:
-        found = open_csv(path, lambda header: _n_found(header, wanted))
+        csv_file = open_csv(path, lambda header: _n_found(header, wanted))
     except UnreadableCsv as error:
         raise LabelError(f"{path} cannot be read {error.problem}; save it as 'CSV UTF-8'.") from None
-    rows, problem = [found.header], None
+    rows, problem = [csv_file.header], None
     try:
-        for _, some in found.chunks():
+        for _, some in csv_file.chunks():
             rows.extend([*map(as_meant, row)] for row in some)
     except UnreadableCsv as error:
         problem = error.problem
-    return [_Table(found.number - 1, rows, problem, found.note)] if found.header else []
+    return [_Table(csv_file.number - 1, rows, problem, csv_file.note)] if csv_file.header else []
 
 
 def decoded(path: Path) -> str:
@@ -153,7 +153,9 @@ def _missing(header: list[str], wanted: Sequence[str]) -> str:
 
 def _place(header: list[str], name: str, path: Path) -> int:
     """Return where a column is that is there: that of the very name, else the one that differs in case alone."""
-    alike = ([i for i, one in enumerate(header) if as_is(one) == as_is(name.strip())] for as_is in (str, str.casefold))
+    alike = (
+        [i for i, column in enumerate(header) if as_is(column) == as_is(name.strip())] for as_is in (str, str.casefold)
+    )
     places = next(filter(None, alike))
     if len(places) > 1:
         raise LabelError(f"{path} has {len(places)} columns {name!r}; leave one.")

@@ -41,13 +41,13 @@ def import_tasks(tasks: Tasks) -> list[dict[str, object]]:
     [{'data': {'item_id': '7', 'text': 'purrs'}}]
     """
     names = _names(tasks)
-    found: list[dict[str, object]] = []
+    entries: list[dict[str, object]] = []
     for at, id in enumerate(tasks.ids):
         shown = {name: tasks.shown[column][at] for column, name in names.items()}
-        found.append({"data": {ID: id, **shown}})
+        entries.append({"data": {ID: id, **shown}})
         if tasks.predictions is not None:
-            found[-1]["predictions"] = [_prediction(tasks, at)]
-    return found
+            entries[-1]["predictions"] = [_prediction(tasks, at)]
+    return entries
 
 
 def configuration(tasks: Tasks) -> str:
@@ -149,9 +149,9 @@ def read_task(task: Mapping[str, object], id: str, label: str) -> AnsweredItem:
         results = annotation.get("result") or []
         if not are_objects(results):
             raise UnreadableTask("the result of an annotation is not a list of objects")
-        names |= {str(one.get("from_name")) for one in results if one.get("from_name") is not None}
+        names |= {str(entry.get("from_name")) for entry in results if entry.get("from_name") is not None}
         cancelled = annotation.get("was_cancelled") or annotation.get("skipped")
-        mine = [] if cancelled else [_said(one, label) for one in results if one.get("from_name") == label]
+        mine = [] if cancelled else [_said(entry, label) for entry in results if entry.get("from_name") == label]
         said.append(Said(joined(part for parts in mine for part in parts), _person(annotation.get("completed_by"))))
     return AnsweredItem(cell_text(data[key]), said, names)
 
@@ -190,10 +190,10 @@ def _said(result: Mapping[str, object], label: str) -> list[str]:
 def _of_value(value: Mapping[str, object]) -> list[str]:
     kind = next((kind for kind in _VALUES if kind in value), None)
     if kind is None:
-        found = ", ".join(map(repr, list(value)[:5])) or "nothing"
-        raise UnreadableTask(f"the label is no choice, rating, number or text of Label Studio; its value has {found}")
+        keys = ", ".join(map(repr, list(value)[:5])) or "nothing"
+        raise UnreadableTask(f"the label is no choice, rating, number or text of Label Studio; its value has {keys}")
     said = value[kind]
-    return [cell_text(one) for one in said] if isinstance(said, list) else [cell_text(said)]
+    return [cell_text(choice) for choice in said] if isinstance(said, list) else [cell_text(said)]
 
 
 def _person(found: object) -> str:

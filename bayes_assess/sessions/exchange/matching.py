@@ -78,7 +78,7 @@ class IdMatcher:
     --------
     >>> import bayes_assess as ba
     >>> match = IdMatcher(ba.Pool(predictions=[0, 1], ids=["007", "855"]))
-    >>> [(one.found, one.exact) for one in match(["855", "7", "855.0", "9"])]
+    >>> [(place.found, place.exact) for place in match(["855", "7", "855.0", "9"])]
     [(1, True), (0, False), (1, False), (None, True)]
     """
 
@@ -88,10 +88,10 @@ class IdMatcher:
     def __call__(self, texts: Sequence[str]) -> list[Match]:
         """Match many texts."""
         written = list(texts) if self._pool.ids.dtype.kind == "U" else [text.strip() for text in texts]
-        found = self._pool.find(np.array(written, dtype=str)).tolist() if written else []
+        places = self._pool.find(np.array(written, dtype=str)).tolist() if written else []
         return [
             Match(place) if place >= 0 else self._by_number(text.strip())
-            for text, place in zip(written, found, strict=True)
+            for text, place in zip(written, places, strict=True)
         ]
 
     def _by_number(self, text: str) -> Match:
@@ -203,5 +203,5 @@ class LabelMatcher:
         for part, match in each:
             if match.found is None:
                 return Match(None, f"names {part.strip()!r}, which {match.problem}")
-        found = {match.found for _, match in each}
-        return Match(SEPARATOR.join(name for name in self.names if name in found), exact=all(m.exact for _, m in each))
+        given = {match.found for _, match in each}
+        return Match(SEPARATOR.join(name for name in self.names if name in given), exact=all(m.exact for _, m in each))

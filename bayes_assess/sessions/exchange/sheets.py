@@ -218,7 +218,7 @@ def read_sheet(
     given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
     matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
     wrong, taken = dict(grid.wrong), _Respelled(grid.unit)
-    found: dict[tuple[int, str, int], tuple[int, str | None]] = {}  # of every item and annotator, row and label
+    entries: dict[tuple[int, str, int], tuple[int, str | None]] = {}  # of every item and annotator, row and label
     for at, item in zip(given, matches, strict=True):
         row, (id_text, text) = grid.rows[at], (column[at] for column in grid.columns[:2])
         name: Any = None
@@ -238,18 +238,18 @@ def read_sheet(
         place = int(item.found)
         shown = str(pool.ids[place])
         taken.note("id", id_text, shown, item.exact)
-        before, other = found.setdefault((place, said_by[at], at if repeated else 0), (row, name))
+        before, first_name = entries.setdefault((place, said_by[at], at if repeated else 0), (row, name))
         problem = None if check is None else check(place, name, said_by[at])
-        if other != name:
-            both = " and ".join("unsure" if one is None else repr(one) for one in (other, name))
+        if first_name != name:
+            both = " and ".join("unsure" if said is None else repr(said) for said in (first_name, name))
             wrong[row] = f"{shown!r} occurs twice with different labels, {both}, first in {grid.unit} {before}"
         elif problem is not None:
             wrong[row] = f"{shown!r} {problem}"
     _refuse(path, grid, wrong)
-    sure = {key: name for key, (_, name) in found.items() if name is not None}
+    sure = {key: name for key, (_, name) in entries.items() if name is not None}
     labels, places = np.array(list(sure.values()), dtype=str), np.array([place for place, *_ in sure], dtype=np.int64)
     labelled = set(places.tolist())
-    nobody = dict.fromkeys(place for (place, *_), (_, name) in found.items() if name is None)
+    nobody = dict.fromkeys(place for (place, *_), (_, name) in entries.items() if name is None)
     return Sheet(
         ids=pool.ids[places],
         labels=labels if pool.multilabel else labels.astype(pool.classes.dtype),

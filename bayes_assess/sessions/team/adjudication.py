@@ -208,11 +208,11 @@ class Adjudication(Campaign):
         told_ids, told_labels = space.labelled_only(ids, labels)
         n = len(np.atleast_1d(values_of(ids)))
         names = annotator_names(annotator, n, self.pool.show)
-        kept, _ = space.labelled_only(np.arange(n), labels)
+        places, _ = space.labelled_only(np.arange(n), labels)
         if not len(told_ids):
             return
         items = self.pool.positions(told_ids)
-        told = ToldLabels(items, space.codes(told_labels, told_ids), names[kept])
+        told = ToldLabels(items, space.codes(told_labels, told_ids), names[places])
         first, further = self._annotators.divide(told, self._items.label, told_ids, space)
         if not len(first.items) and not len(further.items):
             return
@@ -257,7 +257,7 @@ class Adjudication(Campaign):
     def _labels_of(self, codes: Int[np.ndarray, " n"]) -> np.ndarray:
         """Return labels by their codes, None where there is none."""
         known = codes >= 0
-        found = np.full(len(codes), None, object)
+        labels = np.full(len(codes), None, object)
         if known.any():
-            found[known] = objects(self.pool.label_space.names(codes[known]).tolist())
-        return found
+            labels[known] = objects(self.pool.label_space.names(codes[known]).tolist())
+        return labels

@@ -141,10 +141,10 @@ class Agreement:
         return np.all(self.codes[[i, j]] >= 0, axis=0)
 
     def _kappa(self, i: int, j: int) -> float | None:
-        one, other = self.codes[[i, j]][:, self._both(i, j)]
-        if len(np.unique([one, other])) < 2:
+        first, second = self.codes[[i, j]][:, self._both(i, j)]
+        if len(np.unique([first, second])) < 2:
             return None
-        return float(_scikit_learn().cohen_kappa_score(one, other))
+        return float(_scikit_learn().cohen_kappa_score(first, second))
 
 
 def _interval_alpha(numbers: Float[np.ndarray, "A n"]) -> float:

@@ -43,8 +43,8 @@ class Disagreements(LabelSheet):
     >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"], ids=[7, 8]), ba.GroupAccuracy())
     >>> a.tell([7, 8], ["cat", "cat"], annotator="A1")
     >>> a.tell([7, 8], ["cat", "dog"], annotator="A2")
-    >>> found = a.disagreements()
-    >>> found.ids.tolist(), found.sheet().columns
+    >>> items = a.disagreements()
+    >>> items.ids.tolist(), items.sheet().columns
     ([8], ('id', 'A1', 'A2', 'label'))
     """
 

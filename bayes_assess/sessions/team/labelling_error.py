@@ -191,13 +191,13 @@ class LabellingError:
     def _wrong(self) -> Float[np.ndarray, " S"]:
         """Probability that a label in force is wrong, by draws of e."""
         e, total = self.draws, sum(n for *_, n in self.kinds)
-        right, other = 1 - e, e / (self.n_classes - 1)
-        found = np.zeros_like(e)
+        p_right, p_other = 1 - e, e / (self.n_classes - 1)
+        probability = np.zeros_like(e)
         for ours, theirs, n in self.kinds:
             if ours:
-                wrong = right**theirs * other**ours + (self.n_classes - 2) * other ** (ours + theirs)
-                found += n / total * wrong / np.maximum(wrong + right**ours * other**theirs, 1e-300)
-        return found
+                wrong = p_right**theirs * p_other**ours + (self.n_classes - 2) * p_other ** (ours + theirs)
+                probability += n / total * wrong / np.maximum(wrong + p_right**ours * p_other**theirs, 1e-300)
+        return probability
 
 
 def labelling_error(campaign: Campaign, level: float) -> LabellingError:
@@ -231,8 +231,8 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
         elif item not in shared:
             kinds[1, 0] += 1
         else:
-            told = Counter(book.of_item(item).values())
-            ours = told.pop(code, 0)
-            kinds[ours, max(told.values(), default=0)] += 1
+            by_code = Counter(book.of_item(item).values())
+            ours = by_code.pop(code, 0)
+            kinds[ours, max(by_code.values(), default=0)] += 1
     by_votes = tuple((*votes, n) for votes, n in sorted(kinds.items()))
     return LabellingError(differing, len(shared), pool.n_classes, by_votes, level, campaign._seed, by_pairs)
