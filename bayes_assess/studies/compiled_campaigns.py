@@ -20,6 +20,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Int, Key, UInt
 from bayes_assess.designs import Design, State, WeightedState, compiled_start
 from bayes_assess.designs.step import RandomRounds, looked_at, no_proposal, one_label, one_random_round, start_campaign
+from bayes_assess.errors import DesignError
 from bayes_assess.questions._empty_cells import with_empty_cells
 from bayes_assess.questions._scoring import proposal_divergence
 from bayes_assess.studies.simulated import SimulatedCampaigns, StudiedDesign
@@ -97,6 +98,11 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
         at_looks, far = record
         if far is not None and np.isnan(far).any():
             raise no_proposal(self.plan.design.name)
+        if self.plan.design.plays_arms and (np.asarray(at_looks).sum((-2, -1)) < self.looks).any():
+            raise DesignError(
+                f"Design {self.plan.design.name!r} has chosen items of groups that had none left: let it choose among "
+                "what is available, by numbers that are not NaN."
+            )
         return replace(super().campaigns(at_looks), divergence=far)
 
 

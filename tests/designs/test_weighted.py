@@ -598,6 +598,8 @@ def test_a_design_that_chooses_a_group_without_items_is_refused():
     a.tell(a.ask(200).ids, [0] * 200)
     with pytest.raises(ba.DesignError, match="has chosen 3 items of a, where 0 are left"):
         a.ask(3)  # the next items in the order of cells are those of the other group
+    with pytest.raises(ba.DesignError, match="'thompson' has chosen items of groups that had none left"):
+        ba.simulate(POOL, LABELS, ba.GroupAccuracy("site"), designs=[FirstArm()], budgets=[100, 250], repeats=2)
 
 
 def test_a_journal_that_cannot_bring_back_a_design_is_to_be_left_out(tmp_path):
