@@ -7,7 +7,6 @@ effective sample size themselves are NumPyro's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -99,13 +98,13 @@ def diagnose(values: Values) -> tuple[Measure, Measure, Measure]:
 
 
 def _greatest(
-    measures: Mapping[str, Measure], dims: Mapping[str, Sequence[str]], coords: Mapping[str, Any]
+    measures: Mapping[str, Measure], dims: Mapping[str, Sequence[str]], coords: Mapping[str, ArrayLike]
 ) -> tuple[float, str]:
     """Return the greatest value over all sites and where it is, such as ``theta[group=cat]``; NaN is passed over."""
     known = {site: np.where(np.isnan(values), -np.inf, values) for site, values in measures.items() if values.size}
     site = max(known, key=lambda site: known[site].max())
     place = np.unravel_index(known[site].argmax(), known[site].shape)
-    where = ", ".join(f"{dim}={coords[dim][i]}" for dim, i in zip(dims[site], place, strict=True))
+    where = ", ".join(f"{dim}={np.asarray(coords[dim])[i]}" for dim, i in zip(dims[site], place, strict=True))
     return float(known[site][place]), f"{site}[{where}]" if where else site
 
 
