@@ -13,7 +13,7 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Int
 from bayes_assess.books.ranks import RankBook
-from bayes_assess.designs.ranked import RankedDesign
+from bayes_assess.designs.ranked import RankedDesign, check_budget
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.questions.precision_curve import RankedRecord
@@ -42,7 +42,9 @@ class RankedCampaigns(SimulatedCampaigns[RankedDesign, int]):
         return self.question.ranks(self.plan.setting.cells)
 
     def lots(self, repeats: int) -> Sequence[int]:
-        """Return a seed for every campaign."""
+        """Return a seed for every campaign; raise BudgetError if the budget of the question does not suffice."""
+        if self.question.budget is not None:
+            check_budget(self.plan.design, self.question.promise, self.ranked.n_items, self.question.budget)
         return generator(self.seed, "ranked campaigns").integers(2**62, size=repeats).tolist()
 
     def played(self, lot: int, advance: Callable[[int], None]) -> RankedRecord:
@@ -51,8 +53,9 @@ class RankedCampaigns(SimulatedCampaigns[RankedDesign, int]):
         book = RankBook(design, question.promise, self.ranked.n_items, lot, self.ranked.positive)
         curves, labels = [], []
         for look in self.looks.tolist():
-            while book.n_labelled < look and not book.done:
-                ranks = book.draw(look - book.n_labelled)
+            most = min(look, question.budget or look)  # after which sessions take no more labels
+            while book.n_labelled < most and not book.done:
+                ranks = book.draw(most - book.n_labelled)
                 book.hand_out(ranks)
                 book.tell(ranks, self.codes_by_rank[ranks - 1])
             answer = PrecisionCurveResult.of(question, design, self.ranked, book.labels, book.plan, self.level)

@@ -539,6 +539,23 @@ def test_one_design_of_ranked_lists_is_a_study_of_that_design():
     assert list(study.estimates) == ["LogStrat()"]
 
 
+def test_studies_spend_no_more_labels_than_there_are():
+    n, labels = 2000, labels_of(2000, seed=3)
+    pool = ba.Pool(scores=1 - (np.arange(n) + 0.5) / n)
+    few = ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=10, budget=300)
+    whole, short = (
+        ba.simulate(pool, labels.astype(int), asked, designs="adastrat", budgets=[300, n], repeats=2)
+        for asked in (ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=10), few)
+    )
+    assert (whole.campaigns["adastrat"].record.labels[:, 1] > 300).all()
+    assert (short.campaigns["adastrat"].record.labels == 300).all()
+    np.testing.assert_array_equal(short.estimates["adastrat"][:, 0], whole.estimates["adastrat"][:, 0])
+    np.testing.assert_array_equal(short.estimates["adastrat"][:, 1], short.estimates["adastrat"][:, 0])
+    too_few = ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=10, p_min=0.5, budget=20)
+    with pytest.raises(ba.BudgetError, match="needs 236 labels or more"):  # as sessions refuse it
+        ba.simulate(pool, labels.astype(int), too_few, designs="logstrat", budgets=[n], repeats=1)
+
+
 def test_a_list_that_names_two_items_alike_hands_out_nothing(tmp_path):
     a = ba.assess(ba.RankedList(1000, id_at=lambda ranks: ranks // 2), ba.PrecisionCurve(), journal=tmp_path / "a.db")
     with pytest.raises(PoolError, match=r"id_at gave the id \d+ to ranks \d+ and \d+; give each its own"):
