@@ -295,9 +295,27 @@ def nearly_alike(names: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def for_whom(annotator: str | None) -> dict[str, str]:
-    """Return what the journal keeps of the person who is to label items that are asked for."""
-    return {} if annotator is None else {"annotator": annotator}
+def for_whom(annotator: str | None, shown: Iterable[str] = ()) -> dict[str, str]:
+    """Return what the journal keeps of the person who is to label items that are asked for, by one name as in `tell`.
+
+    Raises
+    ------
+    LabelError
+        If it is not one name, or one that is taken.
+
+    Examples
+    --------
+    >>> for_whom(" anna"), for_whom(None)
+    ({'annotator': 'anna'}, {})
+    """
+    if annotator is None:
+        return {}
+    if isinstance(annotator, str) and annotator == UNNAMED:  # of the labelling page
+        return {"annotator": UNNAMED}
+    if np.ndim(annotator):
+        raise LabelError(f"Items are asked for one annotator at a time; found {show(annotator)}.")
+    (name,) = annotator_names(annotator, 1, shown)
+    return {} if name == UNNAMED else {"annotator": name}
 
 
 def annotator_names(annotator: ArrayLike, n: int, shown: Iterable[str] = ()) -> np.ndarray:

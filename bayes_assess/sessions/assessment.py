@@ -229,7 +229,7 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         state = state if posterior is None else self.design.own_again(self._state, state)
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
-        entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
+        entry |= for_whom(annotator, self.pool.show) | ({} if self._steps is None else draws._asdict())
         self._write("ask", {"ids": self._units.names_of(items), **entry})
         self._hand_out(items, cells, draws, state)
         return self._queries(items, np.asarray(draws.weight))

@@ -120,7 +120,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         ids = self.pool.ids_at(ranks)
         if len(ranks):
             self._units.new_names(ids, ranks)  # which must be sound before they are written
-            self._write("ask", {"ids": ids, "ranks": ranks, **for_whom(annotator)})
+            self._write("ask", {"ids": ids, "ranks": ranks, **for_whom(annotator, self.pool.show or ())})
             self._hand_out(ids, ranks)
         return self._queries(ranks)
 

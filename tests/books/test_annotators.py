@@ -379,3 +379,19 @@ def test_names_that_may_be_of_one_person_are_named(other):
     assert a.result().summary().endswith(said)
     assert a.agreement().summary().endswith(said)
     assert a.resolve(rule=f" {other} ") == 1
+
+
+def test_items_are_asked_for_people_by_the_names_that_labels_are_told_by():
+    """A number stayed one in the journal, and columns of sheets were taken for names."""
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 10, show={"text": list("abcdefghij" * 2)}), ba.GroupAccuracy())
+    for name, kept in ((5, "5"), (" anna ", "anna"), ("", None)):
+        a.ask(1, annotator=name)
+        assert a.events[-1].payload.get("annotator") == kept
+    before = len(a.events)
+    for taken in ("label", "text"):
+        with pytest.raises(ba.LabelError, match=f"No annotator can be called '{taken}'"):
+            a.ask(1, annotator=taken)
+    with pytest.raises(ba.LabelError, match=r"one annotator at a time; found \['anna', 'ben'\]"):
+        a.ask(1, annotator=["anna", "ben"])
+    assert len(a.events) == before
+    assert a.n_pending == 3
