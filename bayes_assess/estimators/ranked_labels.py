@@ -154,12 +154,12 @@ class RankedLabels:
         (array([ 2, 10, 18]), [1.0, 1.0, 0.5556])
         """
         labelled, _ = self.counts(edges)
-        found_before, last = np.append(0, np.cumsum(self.labels)), np.cumsum(labelled)
+        positives_before, last = np.append(0, np.cumsum(self.labels)), np.cumsum(labelled)
         ranks, positives, total = [], [], 0.0
         for n, stop, size, edge in zip(labelled, last, np.diff(edges, prepend=0), edges, strict=True):
             slices = np.arange(1, max(n // each, 1) + 1) * n // max(n // each, 1)
-            found = found_before[stop - n + slices] - found_before[stop - n]
-            part = size * found / n if n else np.array([size / 2])
+            positive = positives_before[stop - n + slices] - positives_before[stop - n]
+            part = size * positive / n if n else np.array([size / 2])
             ranks.append(edge - size + np.rint(size * slices / n).astype(np.int64) if n else np.array([edge]))
             positives.append(total + part)
             total = positives[-1][-1]

@@ -64,10 +64,10 @@ def verdict_of(
     """
     masses = np.asarray(masses)
     tied = masses >= masses.max(-1, keepdims=True) - _ROUNDING
-    found = masses.argmax(-1)
+    region = masses.argmax(-1)
     for near in (region_of(difference, 0.0), region_of(difference, rope)):  # the last of those that are tied
-        found = np.where(np.take_along_axis(tied, near[..., None], -1)[..., 0], near, found)
-    return found
+        region = np.where(np.take_along_axis(tied, near[..., None], -1)[..., 0], near, region)
+    return region
 
 
 def region_of(difference: Float[np.ndarray, "*batch"] | float, rope: float) -> Int[np.ndarray, "*batch"]:

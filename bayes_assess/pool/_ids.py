@@ -237,8 +237,8 @@ def in_another_order(values: ArrayLike, index: IdIndex, ids: ArrayLike) -> bool:
     if not n_items or known_ids(own[:1], index, n_items)[0] < 0:
         return False
     places = known_ids(own, index, n_items)
-    found = np.unique(places)
-    return bool(found[0] >= 0 and len(found) == n_items and (places[1:] < places[:-1]).any())
+    distinct = np.unique(places)
+    return bool(distinct[0] >= 0 and len(distinct) == n_items and (places[1:] < places[:-1]).any())
 
 
 def known_ids(array: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndarray:

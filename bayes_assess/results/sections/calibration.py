@@ -112,8 +112,8 @@ class CalibrationErrors(GroupSection):
         It is no less than that of the expected error, which is known beyond what draws tell: of one bin they are one.
         """
         first, *_ = drawn = self._drawn.maximum
-        found = first + (drawn - first).mean(0)  # that of equal draws is exact
-        return np.maximum(found, self.evidence.estimate)
+        error = first + (drawn - first).mean(0)  # that of equal draws is exact
+        return np.maximum(error, self.evidence.estimate)
 
     @cached_property
     def maximum_error_interval(self) -> Float[np.ndarray, "G 2"]:
