@@ -300,12 +300,12 @@ def _deciding(state: CurveState) -> Deciding:
     return Deciding(share, strength, xp.zeros(_N_DECIDING, xp.float32))
 
 
-def rejuvenated(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
-    """Resample the particles of some members and move them, see `particles.moved`."""
+def rejuvenated(state: CurveState, which: Bool[Array, " B"], n_group_steps: int = smc.N_GROUP_STEPS) -> CurveState:
+    """Resample the particles of some members and move them, see `particles.moved` and `moved_by_groups`."""
     _, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
     n_groups = state.coordinates.groups.shape[1]
-    n_random = smc.n_random(n_particles, dimension, n_groups)
+    n_random = smc.n_random(n_particles, dimension, n_groups, n_group_steps)
     n, k = state.counts.sum(1), state.counts[:, 1]
     constants, together = engine.flattened(state.members)
     # Cells with labels first, so that only their blocks are looked at.
@@ -348,7 +348,7 @@ def rejuvenated(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
         if n_groups:
             apart = groups_apart(member, state.coordinates)
             groups = smc.ParticleGroups(n_groups, N_PARAMETERS + N_OF_SCALE, apart)
-            fresh, seen = smc.moved_by_groups(uniform, place, weight, likelihood(member), groups)
+            fresh, seen = smc.moved_by_groups(uniform, place, weight, likelihood(member), groups, n_group_steps)
         else:
             fresh, seen = smc.moved(uniform, place, weight, known, likelihood(member))
         return fresh, xp.zeros_like(weight), seen, *rates(fresh, member, state.coordinates)

@@ -8,6 +8,7 @@ of its own and their errors average out. On the host.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,30 @@ from bayes_assess.models._numerics.beta_binomial import log_likelihood
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, rejuvenated
 
-_NEGLIGIBLE = 1e-3  # probability of a member below which a future does without
-_UNEVEN = 0.35  # effective share of the particles
 _N_DECIDING = 128
+
+
+class Effort(NamedTuple):
+    """How closely futures follow the belief of a session.
+
+    Attributes
+    ----------
+    negligible : float
+        Probability of a member below which a future does without.
+    uneven : float
+        Effective share of the particles below which they are moved.
+    n_group_steps : int
+        Of a move of parameters by groups.
+    """
+
+    negligible: float
+    uneven: float
+    n_group_steps: int
+
+    @classmethod
+    def of(cls, state: CurveState) -> Effort:
+        """Return less with groups, whose many parameters take five times as long to move, for plans that are alike."""
+        return Effort(0.03, 0.2, 9) if state.coordinates.groups.shape[1] else Effort(1e-3, 0.35, smc.N_GROUP_STEPS)
 
 
 def thinned(state: CurveState, rng: np.random.Generator, n: int) -> CurveState:
@@ -39,7 +61,7 @@ def thinned(state: CurveState, rng: np.random.Generator, n: int) -> CurveState:
     -------
     CurveState
     """
-    members = np.flatnonzero(state.member_weights > _NEGLIGIBLE)
+    members = np.flatnonzero(state.member_weights > Effort.of(state).negligible)
     held = state.particles
     with engine.eager():
         # With their weights: where these are uneven, the next labels are to move them, as they would the session's.
@@ -93,8 +115,9 @@ def learned(state: CurveState, labels: Int[np.ndarray, "K 2"]) -> CurveState:
         counts = state.counts.copy()
         counts[cells] = after
         after_block = replace(state, counts=counts, particles=seen)
-        uneven = smc.uneven(seen, after_block.log_prior, _UNEVEN)
-        return rejuvenated(after_block, uneven) if uneven.any() else _decided(after_block)
+        effort = Effort.of(state)
+        uneven = smc.uneven(seen, after_block.log_prior, effort.uneven)
+        return rejuvenated(after_block, uneven, effort.n_group_steps) if uneven.any() else _decided(after_block)
 
 
 def _decided(state: CurveState) -> CurveState:

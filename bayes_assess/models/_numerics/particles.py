@@ -38,6 +38,7 @@ _GROUP_STEPS = np.array(
     ],
     np.float32,
 )
+N_GROUP_STEPS = len(_GROUP_STEPS)
 _UNEVEN = 0.5  # effective share of the particles below which they are resampled
 _NEGLIGIBLE = 1e-7  # weight of a model below which nobody sees whether its particles are even
 
@@ -120,9 +121,9 @@ def _sums_up_to(weight: Float[Array, " S"]) -> Float[Array, " S"]:
     return (sums(parts, False) + sums(parts.sum(1), True)[:, None]).reshape(n)
 
 
-def n_random(n_particles: int, dimension: int, n_groups: int = 0) -> int:
-    """Return how many uniform numbers `moved` takes, or `moved_by_groups`."""
-    n_moves = len(_GROUP_STEPS) if n_groups else N_MOVES
+def n_random(n_particles: int, dimension: int, n_groups: int = 0, n_steps: int = N_GROUP_STEPS) -> int:
+    """Return how many uniform numbers `moved` takes, or `moved_by_groups` in so many steps."""
+    n_moves = n_steps if n_groups else N_MOVES
     return 1 + n_moves * n_particles * (dimension + max(n_groups, 1))
 
 
@@ -220,6 +221,7 @@ def moved_by_groups(
     log_weight: Float[Array, " S"],
     log_likelihood: Callable[[Float[Array, "S D"]], Float[Array, "S P"]],
     groups: ParticleGroups,
+    n_steps: int = N_GROUP_STEPS,
 ) -> tuple[Float[Array, "S D"], Float[Array, " S"]]:
     """Resample particles, and move them, parameters of groups apart from those that all groups share.
 
@@ -237,6 +239,8 @@ def moved_by_groups(
     log_likelihood : callable
         Log probability of the labels in parts: those of the groups, and one that no parameters of groups matter to.
     groups : ParticleGroups
+    n_steps : int
+        At most as many as there are.
 
     Returns
     -------
@@ -246,7 +250,7 @@ def moved_by_groups(
     """
     n, dimension = place.shape
     n_groups, n_shared, apart = groups
-    shape, n_steps = (_N_PARTS, n // _N_PARTS), len(_GROUP_STEPS)
+    shape = _N_PARTS, n // _N_PARTS
 
     def split(values):  # those that all share, (..., 1, H, S, D), and those of each, (..., G, H, S, E)
         own = values[..., n_shared:].reshape(*values.shape[:-2], *shape, -1, n_groups)
@@ -294,7 +298,7 @@ def moved_by_groups(
 
     start = tuple((block, (block - g[0]) @ g[2]) for block, g in zip(blocks, gaussians, strict=True))
     nothing = xp.full((n_groups + 1, *shape), -xp.inf, xp.float32)
-    held, known = engine.scan(step, (start, nothing), (_GROUP_STEPS, noise, threshold))[0]
+    held, known = engine.scan(step, (start, nothing), (_GROUP_STEPS[:n_steps], noise, threshold))[0]
     return joined(held[0][0], held[1][0]), known.sum(0).reshape(n)
 
 
