@@ -63,19 +63,19 @@ def expected_reduction(
     weight = engine.softmax(log_weight)
     total = counts.sum(1)
     p = (strength * rates + counts[:, 1]) / (strength + total)
-    mean = weight @ p
+    mean = engine.product(weight, p)
     spread = mean * (1 - mean)
-    worth = 1 / (weight @ (1 / (strength + total))) + pending
-    within = xp.maximum(spread - weight @ (p - mean) ** 2, 0.0)  # variance of a label within a draw
+    worth = 1 / engine.product(weight, 1 / (strength + total)) + pending
+    within = xp.maximum(spread - engine.product(weight, (p - mean) ** 2), 0.0)  # variance of a label within a draw
     away = _observed(p - mean, weight, spread, pending)
     n_open = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
     alike = within * (1 + xp.maximum(n_open - 1, 0) / (worth + 1))
 
     def reduction(influence: Float[Array, " K"]) -> tuple[Float[Array, " K"], Float[Array, ""]]:
-        totals = away @ (influence * n_open)
-        covariance = influence * alike + (weight * _clipped(totals, weight)) @ away
+        totals = engine.product(away, influence * n_open)
+        covariance = influence * alike + engine.product(weight * _clipped(totals, weight), away)
         inner = (influence**2 * n_open * alike).sum()
-        return covariance**2 / xp.maximum(spread, 1e-12), inner + weight @ totals**2
+        return covariance**2 / xp.maximum(spread, 1e-12), inner + engine.product(weight, totals**2)
 
     if engine.is_eager() and influence.shape[1] > _FEW:
         gains, variances = _reductions(influence, away, weight, alike, spread, n_open)
@@ -83,7 +83,7 @@ def expected_reduction(
         gains, variances = engine.vmap(reduction, in_axes=1)(influence)
     gains = gains + xp.asarray(extra).T
     relative = gains / xp.maximum(variances, 1e-30)[:, None]
-    return relative.sum(0) if behind is None else _of_regret(behind, variances) @ relative
+    return relative.sum(0) if behind is None else engine.product(_of_regret(behind, variances), relative)
 
 
 def _reductions(
@@ -95,11 +95,11 @@ def _reductions(
     left: Float[Array, " K"],
 ) -> tuple[Float[Array, "J K"], Float[Array, " J"]]:
     """Compute the reductions of many measures by products of matrices, on NumPy."""
-    totals = away @ (influence * left[:, None])  # (S, J)
+    totals = engine.product(away, influence * left[:, None])  # (S, J)
     clipped = xp.stack([_clipped(column, weight) for column in totals.T], axis=1)
-    covariance = influence.T * alike + (weight[:, None] * clipped).T @ away
-    inner = left * alike @ influence**2
-    return covariance**2 / xp.maximum(spread, 1e-12), inner + weight @ totals**2
+    covariance = influence.T * alike + engine.product((weight[:, None] * clipped).T, away)
+    inner = engine.product(left * alike, influence**2)
+    return covariance**2 / xp.maximum(spread, 1e-12), inner + engine.product(weight, totals**2)
 
 
 def _of_regret(behind: Float[Array, " J"], variances: Float[Array, " J"]) -> Float[Array, " J"]:
@@ -160,14 +160,14 @@ def drawn_reduction(
     weight = engine.softmax(log_weight)
     chance = xp.tensordot(weight, pi, 1)  # (K, O)
     by_cell = xp.moveaxis(pi, 0, 1)  # (K, S, O)
-    expected = by_cell @ directions  # (K, S, J)
+    expected = engine.product(by_cell, directions)  # (K, S, J)
     totals = xp.tensordot(left.astype(pi.dtype), expected, 1)  # (S, J)
-    away = totals - weight @ totals
+    away = totals - engine.product(weight, totals)
     weighed = xp.swapaxes(by_cell * weight[:, None], 1, 2)  # (K, O, S)
-    moved = weighed @ (away - expected) + chance[..., None] * directions
+    moved = engine.product(weighed, away - expected) + chance[..., None] * directions
     gains = (moved**2 / xp.where(chance > 0, chance, 1.0)[..., None]).sum(1)
     own = (chance[..., None] * directions**2).sum(1) - (weight[:, None] * expected**2).sum(1)
-    variances = weight @ away**2 + left @ xp.maximum(own, 0.0)
+    variances = engine.product(weight, away**2) + engine.product(left, xp.maximum(own, 0.0))
     return (gains / xp.maximum(variances, 1e-30)).sum(1)
 
 
@@ -175,7 +175,7 @@ def _clipped(values: Float[Array, " S"], weight: Float[Array, " S"]) -> Float[Ar
     """Clip values at their weighted quantiles, and centre them."""
     low, high = _ends(values, weight)
     clipped = xp.clip(values, low, high)
-    return clipped - weight @ clipped
+    return clipped - engine.product(weight, clipped)
 
 
 def _ends(values: Float[Array, " S"], weight: Float[Array, " S"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -203,12 +203,12 @@ def _one_by_one(
 ) -> Float[Array, "S K"]:
     order = xp.argsort(pending == 0, stable=True)
     # Variance of a label within a draw, which no observation of the draws changes.
-    within = xp.maximum(spread - weight @ away**2, 1e-12)
+    within = xp.maximum(spread - engine.product(weight, away**2), 1e-12)
 
     def observe(i, away):
         cell = order[i]
         column = away[:, cell]
-        covariance = (weight * column) @ away
+        covariance = engine.product(weight * column, away)
         signal = covariance[cell]
         noise = within[cell] / pending[cell]
         share = 1 / (1 + xp.sqrt(noise / (signal + noise)))

@@ -197,7 +197,7 @@ class CurveLabels:
 def believed_rates(curve: CurveState) -> Float[Array, " K"]:
     """Posterior mean of the rate of the event in every cell."""
     few = curve.deciding
-    return engine.softmax(few.log_weight) @ cell_rates(few.share, few.strength, curve.counts)
+    return engine.product(engine.softmax(few.log_weight), cell_rates(few.share, few.strength, curve.counts))
 
 
 def cell_rates(

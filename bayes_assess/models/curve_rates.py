@@ -258,7 +258,7 @@ def at_cells(
 
 def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Array, "S K"]:
     """Compute the curve m at cells, or points, as `_turned` puts them."""
-    by_cell = curves.effects @ cells.groups.T
+    by_cell = engine.product(curves.effects, cells.groups.T)
     effects = [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])]
     wave = _waves(curves, cells)
     intercept, slope, delta, zeta, gamma, kappa, _, lapse = (_turned(part) for part in curves[:8])
@@ -290,7 +290,7 @@ def _columns(waves: Float[Array, "S J"]) -> Array | list[Array]:
 def _waves(curves: Curves, cells: CellCoordinates) -> Float[Array, "S K"]:
     """Compute what the smooth functions add at cells, as `_turned` puts it."""
     if engine.is_eager():
-        return curves.waves @ cells.smooth.T
+        return engine.product(curves.waves, cells.smooth.T)
     # One operation with what follows, where a product of matrices with few columns is another.
     parts = [cells.smooth[:, j : j + 1] * _turned(wave) for j, wave in enumerate(curves.waves)]
     return sum(parts[1:], parts[0])

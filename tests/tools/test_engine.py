@@ -183,3 +183,18 @@ def test_eager_steps_compute_once_per_object_and_compiled_ones_whenever_asked():
         assert [replace(one, values=np.ones(2)).total, len(one.seen)] == [2, 2]
     with engine.compiled():
         assert [one.total, len(one.seen)] == [6, 3]
+
+
+def test_what_depends_on_the_processor_in_32_bits_is_computed_in_64():
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 40, 40))
+    single = a.astype(np.float32), b.astype(np.float32)
+    exact = single[0].astype(np.float64) @ single[1].astype(np.float64)
+    with engine.eager():
+        assert np.array_equal(engine.product(*single), exact.astype(np.float32))
+        assert np.array_equal(engine.product(a, b), a @ b)
+        assert engine.product(single[0], b).dtype == np.float64
+        for function in ("sinh", "log1p"):
+            value = getattr(xp, function)(np.abs(single[0]))
+            assert np.array_equal(value, getattr(np, function)(np.abs(single[0]).astype(float)).astype(np.float32))
+            assert getattr(xp, function)(np.abs(a)).dtype == np.float64

@@ -45,7 +45,18 @@ def _either(name: str, of_numpy: object, eager: Callable[[], object] = EAGER.get
     return property(lambda _: of_numpy if eager() else getattr(jnp, name))
 
 
-for _name, _of_numpy in {**vars(np), "einsum": _einsum, "matmul": _matmul}.items():
+def _in_64_bits(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Compute by 64 bits what NumPy computes in other ways on other processors, and with other last digits."""
+
+    def rounded(x: np.ndarray) -> np.ndarray:
+        is_single = getattr(x, "dtype", None) == np.float32
+        return function(x.astype(np.float64)).astype(np.float32) if is_single else function(x)
+
+    return rounded
+
+
+_of_any_processor = {name: _in_64_bits(getattr(np, name)) for name in ("log1p", "sinh")}  # unlike exp and log
+for _name, _of_numpy in {**vars(np), "einsum": _einsum, "matmul": _matmul, **_of_any_processor}.items():
     if not _name.startswith("_"):
         setattr(type(xp), _name, _either(_name, _of_numpy))
 

@@ -11,6 +11,7 @@ from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Scalar
 
+_SINGLE = np.dtype(np.float32)
 _SMALL = 32  # matrices, which take longer one by one than column by column
 _ROOT_HALF = 0x3F3504F3  # bits of sqrt(1/2)
 _LOG_2 = (0.693359375, -2.12194440e-4)  # in two parts, of which the first has few bits
@@ -60,6 +61,17 @@ def power(base: Array, exponent: Scalar) -> Array:
     if not is_eager():
         return jax.lax.cond(exponent == 1, lambda: base, lambda: jnp.exp(exponent * jnp.log(base)))
     return base if exponent == 1 else base**exponent
+
+
+def product(a: Array, b: Array) -> Array:
+    """Compute a @ b; on NumPy with sums of 64 bits.
+
+    The last digit of a sum of 32 bits depends on the processor that a library of matrices is written for, and with it,
+    sooner or later, what a Metropolis step accepts.
+    """
+    if not is_eager() or {a.dtype, b.dtype} != {_SINGLE}:
+        return a @ b
+    return (a.astype(np.float64) @ b).astype(np.float32)
 
 
 def log_of_normal(x: Array) -> Array:

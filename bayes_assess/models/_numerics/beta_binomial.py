@@ -99,11 +99,11 @@ def _eager_likelihood(
     k: Float[np.ndarray, " K"],
     n: Float[np.ndarray, " K"],
     parts: Float[np.ndarray, "K P"] | None,
-) -> Float[np.ndarray, "P S"]:
+) -> Float[Array, "P S"]:
     """Compute sums without the factors that are not there: most cells have few labels, and of one kind."""
 
     def summed(terms, cells: slice | np.ndarray = slice(None)):
-        return terms.sum(0, keepdims=True) if parts is None else parts[cells].T @ terms
+        return terms.sum(0, keepdims=True) if parts is None else engine.product(parts[cells].T, terms)
 
     share, scatter = np.ascontiguousarray(share.T), np.ascontiguousarray(scatter.T)  # some cells are some rows
     complement, one = 1 - share, np.ones_like(share)

@@ -193,7 +193,7 @@ def moved(
         )
         return (next_place, next_white, xp.where(accepted, log_probability, known)), None
 
-    start = place, (place - centre) @ whiten, known
+    start = place, engine.product(place - centre, whiten), known
     steps = np.resize(_STEPS, (N_MOVES, 2))
     place, _, known = engine.scan(step, start, (steps, noise, white_noise, threshold))[0]
     return place.reshape(n, dimension), known.reshape(n)
@@ -296,7 +296,7 @@ def moved_by_groups(
         taken = taken_by_all | xp.concatenate([taken_by_group, taken_by_group[:1]])
         return (held, xp.where(taken, log_probability, known)), None
 
-    start = tuple((block, (block - g[0]) @ g[2]) for block, g in zip(blocks, gaussians, strict=True))
+    start = tuple((block, engine.product(block - g[0], g[2])) for block, g in zip(blocks, gaussians, strict=True))
     nothing = xp.full((n_groups + 1, *shape), -xp.inf, xp.float32)
     held, known = engine.scan(step, (start, nothing), (_GROUP_STEPS[:n_steps], noise, threshold))[0]
     return joined(held[0][0], held[1][0]), known.sum(0).reshape(n)
