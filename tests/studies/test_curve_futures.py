@@ -38,7 +38,8 @@ def futures_of(session, n=3):
 
 def test_a_block_weighs_particles_as_its_labels_one_by_one_do(monkeypatch):
     monkeypatch.setattr(smc, "_UNEVEN", 0.0)
-    monkeypatch.setattr(curve_blocks, "_UNEVEN", 0.0)
+    effort = curve_blocks.Effort(negligible=0.0, uneven=0.0, n_group_steps=0)
+    monkeypatch.setattr(curve_blocks.Effort, "of", lambda _: effort)
     belief = told()._state.belief
     block = np.zeros((len(belief.counts), 2), int)
     some = np.flatnonzero(belief.counts.sum(1))[:2]
