@@ -96,7 +96,7 @@ def _reductions(
 ) -> tuple[Float[Array, "J K"], Float[Array, " J"]]:
     """Compute the reductions of many measures by products of matrices, on NumPy."""
     totals = engine.product(away, influence * left[:, None])  # (S, J)
-    clipped = xp.stack([_clipped(column, weight) for column in totals.T], axis=1)
+    clipped = _clipped(totals, weight)
     covariance = influence.T * alike + engine.product((weight[:, None] * clipped).T, away)
     inner = engine.product(left * alike, influence**2)
     return covariance**2 / xp.maximum(spread, 1e-12), inner + engine.product(weight, totals**2)
@@ -171,23 +171,23 @@ def drawn_reduction(
     return (gains / xp.maximum(variances, 1e-30)).sum(1)
 
 
-def _clipped(values: Float[Array, " S"], weight: Float[Array, " S"]) -> Float[Array, " S"]:
-    """Clip values at their weighted quantiles, and centre them."""
+def _clipped(values: Float[Array, "S *J"], weight: Float[Array, " S"]) -> Float[Array, "S *J"]:
+    """Clip values at their weighted quantiles, and centre them; compiled, those of one measure."""
     low, high = _ends(values, weight)
     clipped = xp.clip(values, low, high)
     return clipped - engine.product(weight, clipped)
 
 
-def _ends(values: Float[Array, " S"], weight: Float[Array, " S"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def _ends(values: Float[Array, "S *J"], weight: Float[Array, " S"]) -> tuple[Float[Array, "*J"], Float[Array, "*J"]]:
     """Return the least values up to which there is as much weight as in the lower tail, and as beside the upper one."""
     if not engine.is_eager():  # without sorting, which takes longer there
         upto = xp.matmul((values[:, None] >= values).astype(weight.dtype), weight, precision="highest")
         low, high = (xp.where(upto >= share, values, xp.inf).min() for share in (_TAILS, 1 - _TAILS))
         return low, high
-    order = xp.argsort(values)
-    upto = xp.cumsum(weight[order])
-    ends = (upto < xp.array([_TAILS, 1 - _TAILS], upto.dtype)[:, None]).sum(1)
-    low, high = values[order][xp.minimum(ends, len(values) - 1)]
+    order = xp.argsort(values, axis=0)
+    upto = xp.cumsum(weight[order], axis=0)
+    ends = xp.stack([(upto < upto.dtype.type(share)).sum(0) for share in (_TAILS, 1 - _TAILS)])
+    low, high = xp.take_along_axis(values, xp.take_along_axis(order, xp.minimum(ends, len(values) - 1), 0), 0)
     return low, high
 
 

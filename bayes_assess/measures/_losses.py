@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EVERY = slice(None)
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
 _MANY = 1e7  # multiplications that are left to a product of matrices
-_LARGE, _FEW = 1e8, 0.05  # multiplications that are worth leaving out those with 0, where few losses are not
+_LARGE, _FEW = 5e6, 0.05  # multiplications that are worth leaving out those with 0, where few losses are not
 
 FloatCells = Float[Array, "A C"] | Float[np.ndarray, "A C"]
 Ends = Float[Array, "2 K"]
