@@ -25,7 +25,8 @@ SPREADS = np.array([0.1, 0.2, 0.4, 0.7, 1.1, 1.6, 2.2])
 """Standard deviations of the effects, equally probable before any label."""
 
 _GRID = np.linspace(-5.0, 5.0, 61)
-_AT_ONCE = 4_000_000  # numbers
+_AT_ONCE, _IN_CACHE = 4_000_000, 200_000  # numbers
+_N_FACTORS = 8  # of either outcome, none less than 1e-13
 
 
 def with_group_effects(
@@ -64,16 +65,25 @@ def with_group_effects(
     prior = np.exp(-0.5 * (_GRID / SPREADS[:, None]) ** 2)
     prior /= prior.sum(1, keepdims=True)
     effect = np.zeros((len(curves), len(known) + len(others)))
-    step = max(1, _AT_ONCE // (len(_GRID) * max(len(labelled), 1)))
-    for start in range(0, len(curves), step):
-        some = slice(start, start + step)
-        likelihood = _likelihood(
-            logit[some][:, labelled], nu[some][:, labelled], counts[labelled], of_known, len(known)
+    numbers = len(_GRID) * max(len(labelled), 1)  # of a curve
+    at, scale, seen = logit[:, labelled], nu[:, labelled], counts[labelled]
+    for some in _parts(len(curves), _AT_ONCE // numbers):
+        likelihood = np.concatenate(
+            [
+                _likelihood(at[some][few], scale[some][few], seen, of_known, len(known))
+                for few in _parts(len(at[some]), _IN_CACHE // numbers)
+            ]
         )
         tau, effect[some, known] = _drawn(rng, likelihood, prior)
         effect[some, others] = _drawn_without_labels(rng, tau, prior, len(others))
     effect += (rng.random(effect.shape) - 0.5) * (_GRID[1] - _GRID[0])
     return np.clip(1 / (1 + np.exp(-(logit + effect[:, group]))), 1e-7, 1 - 1e-6)
+
+
+def _parts(n: int, size: int) -> list[slice]:
+    """Cut `n` rows into parts of a size, which is at least 1."""
+    size = max(size, 1)
+    return [slice(start, start + size) for start in range(0, n, size)]
 
 
 def _likelihood(
@@ -83,15 +93,24 @@ def _likelihood(
     group: Int[np.ndarray, " L"],
     n_groups: int,
 ) -> Float[np.ndarray, "S G U"]:
-    """Compute the probability of every group's labels at every effect, relative to the most probable one."""
+    """Compute the probability of every group's labels at every effect, relative to the most probable one.
+
+    Of rising factorials, in units of nu, as many factors are multiplied before a logarithm as 64 bits hold.
+    """
     log = np.zeros((len(logit), n_groups, len(_GRID)))
-    rate = 1 / (1 + np.exp(-(logit[:, :, None] + _GRID)))
-    for outcome, share in ((1, rate), (0, 1 - rate)):
-        for j in range(int(counts[:, outcome].max(initial=0))):  # rising factorials, as far as there are labels
-            more = np.flatnonzero(counts[:, outcome] > j)
-            terms = np.log(nu[:, more, None] * share[:, more] + j)
-            present, first = np.unique(group[more], return_index=True)
-            log[:, present] += np.add.reduceat(terms, first, axis=1)
+    odds = np.exp(logit)[:, :, None] * np.exp(_GRID)
+    complement = 1 / (1 + odds)
+    shares, scatter = (complement, odds * complement), 1 / nu[:, :, None]
+    for start in range(0, int(counts.max(initial=0)), _N_FACTORS):
+        more = np.flatnonzero((counts > start).any(1))
+        product = np.ones((len(logit), len(more), len(_GRID)))
+        for outcome, share in enumerate(shares):
+            for j in range(start, start + _N_FACTORS):
+                further = np.flatnonzero(counts[more, outcome] > j)
+                if len(further):
+                    product[:, further] *= share[:, more[further]] + j * scatter[:, more[further]]
+        present, first = np.unique(group[more], return_index=True)
+        log[:, present] += np.add.reduceat(np.log(product), first, axis=1)
     return np.exp(log - log.max(-1, keepdims=True))
 
 
