@@ -67,6 +67,20 @@ def test_ratios_that_no_label_can_define_are_said_to_count_as_0(design):
     assert said(three, ba.Metric("balanced_accuracy"), labels) == []  # which leaves the class out
 
 
+def test_ratios_that_need_not_be_defined_are_said_to_count_as_0_in_draws_without_positives():
+    pool = ba.Pool(scores=np.linspace(0, 0.05, 300), predictions=np.arange(300) % 60 == 0)
+
+    def said(measures, labels):
+        a = ba.assess(pool, ba.Metric(measures))
+        a.tell(range(1, 59), labels)
+        return [line for line in a.result().summary().splitlines() if "denominator" in line]
+
+    line = "recall counts as 0 if its denominator turns out to be 0, which the labels so far leave possible."
+    assert said(["f1", "recall"], [0] * 58) == [line]  # some are predicted positive, which defines F1
+    assert said("recall", [1] + [0] * 57) == []
+    assert said("precision", [0] * 58) == []
+
+
 def test_titles_and_the_headline_are_what_people_say(nothing_predicted):
     assert nothing_predicted.table().title == "Precision, recall and F1, 95% exact intervals"
     assert nothing_predicted.plot().get_title(loc="left") == "Precision, recall and F1: 20 of 60 labelled"

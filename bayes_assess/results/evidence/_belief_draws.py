@@ -30,6 +30,7 @@ from bayes_assess.results.evidence._on_measures import ROUNDING, OnMeasures
 from bayes_assess.results.sensitivity import Sensitivity
 
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+_OFTEN = 0.05  # share of draws
 _SAID = 0.1  # share of hidden positives that summaries speak of
 
 
@@ -207,6 +208,16 @@ class BeliefDraws(OnMeasures):
     def columns(self) -> dict[str, Array]:
         """Return the intervals that lean on random items alone."""
         return {"design_lower": self.design_interval[:, 0], "design_upper": self.design_interval[:, 1]}
+
+    @property
+    def undefined_in_draws(self) -> Bool[np.ndarray, " k"]:
+        """Measures that need not be defined, and that are 0 in many draws for that, (k,)."""
+        zero = ~self.certain & ((self.found.draws == 0).mean(0) >= _OFTEN)
+        if not zero.any() or not self._has_ratios or not self.labels_used or self.question.measures_compared == "two":
+            return np.zeros_like(zero)
+        # Of two labels at least one is not the positive one, without which a denominator may be 0.
+        defined = self._defined_if(np.eye(2, cells_table(self.cells).n_classes))
+        return zero & ~self.undefined & ~defined.all(0)
 
     @property
     def trusted(self) -> str:

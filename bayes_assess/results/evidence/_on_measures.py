@@ -30,6 +30,10 @@ _NOT_DEFINED = (  # of one measure, and of several
     "{} is not defined, as its denominator is 0, and counts as 0.",
     "{} are not defined, as their denominators are 0, and count as 0.",
 )
+_NEED_NOT_BE_DEFINED = (
+    "{} counts as 0 if its denominator turns out to be 0, which the labels so far leave possible.",
+    "{} count as 0 if their denominators turn out to be 0, which the labels so far leave possible.",
+)
 _NOT_ALL_DEFINED = (
     "In {} a ratio is not defined, as its denominator is 0, and counts as 0.",
     "In each of {} a ratio is not defined, as its denominator is 0, and counts as 0.",
@@ -118,22 +122,42 @@ class OnMeasures(EvidenceBase):
 
         Such as the precision of a system that predicts no item positive.
         """
-        table, measure = cells_table(self.cells), self.cells.measure
-        if not isinstance(table, LossTable) or table.is_ranking or measure.stochastic:
+        if not self._has_ratios:
             return np.zeros(len(self.groups), bool)
+        table = cells_table(self.cells)
+        return ~self._defined_if(np.full((1, table.n_classes), 1 / table.n_classes))[0]  # of all labels possible
+
+    @property
+    def _has_ratios(self) -> bool:
+        """Whether the measures are of sums over items, which may make a denominator 0."""
+        table = cells_table(self.cells)
+        return isinstance(table, LossTable) and not table.is_ranking and not self.cells.measure.stochastic
+
+    def _defined_if(self, shares: Float[np.ndarray, "n C"]) -> Bool[np.ndarray, "n k"]:
+        """Tell which measures are defined if items without a label have these shares of labels, (n, k)."""
+        table = cells_table(self.cells)
         with engine.eager(), in_64_bits():
-            counts, left = LabelledByAttribute.of(measure, self.counts)
-            items = np.asarray(counts) + np.asarray(left)[:, None] / table.n_classes  # of all labels that are possible
-            return ~np.asarray(table.defined(table.mean(items / items.sum())))
+            counts, left = LabelledByAttribute.of(self.cells.measure, self.counts)
+            items = np.asarray(counts) + np.asarray(left)[:, None] * shares[:, None]
+            return np.asarray(table.defined(table.mean(items / items.sum((1, 2), keepdims=True))))
+
+    @property
+    def undefined_in_draws(self) -> Bool[np.ndarray, " k"]:
+        """Measures that need not be defined, and that are 0 in many draws for that, (k,)."""
+        return np.zeros(len(self.groups), bool)
 
     def if_undefined(self) -> list[str]:
-        """Say of which measures a denominator is 0, and what such ratios count as."""
+        """Say of which measures a denominator is, or may be, 0, and what such ratios count as."""
         heads = [re.split(r"[ \[(]", name)[0] for name in self.groups.tolist()]
         counted = np.isin(heads, [name for name in MEASURES if name not in _LEFT_OUT])
         undefined = self.undefined
         zero = undefined & self.certain & (self.value == 0)
         lines = []
-        for which, words in ((zero, _NOT_DEFINED), (undefined & counted & ~zero, _NOT_ALL_DEFINED)):
+        for which, words in (
+            (zero, _NOT_DEFINED),
+            (undefined & counted & ~zero, _NOT_ALL_DEFINED),
+            (self.undefined_in_draws, _NEED_NOT_BE_DEFINED),
+        ):
             names = self.groups[which].tolist()
             more = f" and {len(names) - SAID:,} more" * (len(names) > SAID)
             lines += [words[len(names) > 1].format(", ".join(names[:SAID]) + more)] * bool(names)
