@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy import special
 
+from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
+from bayes_assess.errors import LabelError, PriorError, QuestionError
 from bayes_assess.estimators.horvitz_thompson import moment_interval as of_beta
 
 if TYPE_CHECKING:
@@ -49,8 +52,8 @@ def beta_interval(
     >>> beta_interval(1.0, 1.0, level=0.9).round(3).tolist()
     [0.05, 0.95]
     """
-    tail = (1 - level) / 2
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    tail = (1 - checked_level(level)) / 2
+    a, b = _checked_parameters(a, b)
     return np.stack([special.betaincinv(a, b, tail), special.betainccinv(a, b, tail)], axis=-1)
 
 
@@ -79,6 +82,9 @@ def pool_mean(
     (0.75, 0.5)
     """
     size = np.asarray(size)
+    _check_counts(successes, trials, size)
+    if np.isnan(mean).any():
+        raise PriorError("The posterior mean of an accuracy is a number; found nan.")
     return np.where(size > 0, (successes + (size - trials) * mean) / np.maximum(size, 1), mean)
 
 
@@ -112,11 +118,12 @@ def pool_interval(
     >>> pool_interval(8, 10, 10, 9.0, 3.0).tolist()
     [0.8, 0.8]
     """
-    arrays = np.broadcast_arrays(successes, trials, size, a, b)
+    _check_counts(successes, trials, size)
+    arrays = np.broadcast_arrays(successes, trials, size, *_checked_parameters(a, b))
     shape = arrays[0].shape
     r, labelled, n, a, b = (np.ravel(x) for x in arrays)
     rest = (n - labelled).astype(np.int64)
-    ends = beta_binomial_interval(rest, a.astype(np.float64), b.astype(np.float64), level)
+    ends = beta_binomial_interval(rest, a, b, level)
     ends = (r[:, None] + ends) / np.maximum(n, 1)[:, None]
     empty = n == 0
     if empty.any():
@@ -137,9 +144,12 @@ def beta_binomial_interval(
     >>> beta_binomial_interval(np.array([10]), np.array([1.0]), np.array([1.0])).tolist()  # uniform on 0..10
     [[0.0, 10.0]]
     """
+    tail = (1 - checked_level(level)) / 2
+    n, a, b = np.broadcast_arrays(np.atleast_1d(n), *_checked_parameters(a, b))
+    if not (n >= 0).all():
+        raise LabelError(f"Items without a label are 0 or more; found {show(_first_of(n, n >= 0))}.")
     total = a + b
     mean = a / total
-    tail = (1 - level) / 2
     sd = np.sqrt(n * mean * (1 - mean) * (total + n) / (total + 1))
     ends = np.zeros((len(n), 2))
     wide = sd > _DISCRETE_BELOW_SD
@@ -195,6 +205,38 @@ def _summed_interval(
     lower = first + (cdf <= tail * (1 + rounding)).sum(1)
     upper = np.minimum(first + (cdf < (1 - tail) * (1 - rounding)).sum(1), last)
     return np.stack([lower, upper], axis=-1).astype(np.float64)
+
+
+def _checked_parameters(a: Array, b: Array) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    """Return the parameters of Beta distributions as floats."""
+    parameters = []
+    for given in (a, b):
+        values = np.asarray(given)
+        fits = np.isfinite(values) & (values > 0) if values.dtype.kind in "iuf" else np.zeros(values.shape, bool)
+        if not fits.all():
+            raise PriorError(
+                "Parameters of a Beta distribution are finite numbers above 0, counts of labels with those of the "
+                f"prior added; found {show(_first_of(values, fits))}."
+            )
+        parameters.append(values.astype(np.float64))
+    return parameters[0], parameters[1]
+
+
+def _check_counts(successes: Array, trials: Array, size: Array) -> None:
+    """Refuse counts that are none of a group's."""
+    r, labelled, n = np.broadcast_arrays(successes, trials, size)
+    fits = (r >= 0) & (r <= labelled) & (labelled <= n)
+    if not fits.all():
+        r, labelled, n = (show(_first_of(values, fits)) for values in (r, labelled, n))
+        raise LabelError(
+            "Of a group, successes are no more than labels, which are no more than its items, and none is below 0; "
+            f"found {r} successes, {labelled} labels and {n} items."
+        )
+
+
+def _first_of(values: Array, fits: Bool[np.ndarray, "*shape"]) -> Scalar:
+    """Return the first value that does not fit."""
+    return np.asarray(values)[~fits].ravel()[0]
 
 
 class _Estimated(Protocol):
@@ -255,6 +297,7 @@ def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) 
     >>> measure_interval(right, [(0, 1)]).round(4).tolist()  # 500 right of 500 are 0.025 ** (1 / 500)
     [[0.9926, 1.0]]
     """
+    checked_level(level)
     value, variance = np.asarray(estimate.value, np.float64), np.maximum(estimate.variance, 0.0)
     exact, n = (np.asarray(x, np.float64)[..., None] for x in (estimate.exact, estimate.n_draws))
     low, high = np.asarray(ranges, np.float64).T
@@ -368,8 +411,13 @@ def bootstrap_interval(
     >>> bootstrap_interval(np.repeat([[0.0], [1.0]], 50, axis=0)).round(1).tolist()
     [[0.4, 0.6]]
     """
+    checked_level(level)
     values = np.asarray(values, np.float64)
-    n = len(values)
+    n = len(values) if values.ndim else 0
+    if not n or not np.isfinite(values).all():
+        raise QuestionError(f"A bootstrap takes finite values, a row per replicate; found {show(values)}.")
+    if not is_whole(n_resamples, 1):
+        raise QuestionError(f"Resamples are a whole number of at least 1; found {show(n_resamples)}.")
     times = generator(seed, "bootstrap").multinomial(n, np.full(n, 1 / n), n_resamples)
     means = np.tensordot(times / n, values, axes=1)
     ends = np.moveaxis(np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0), 0, -1)
@@ -394,6 +442,9 @@ def ellipsoid_radius(n: float, k: int, level: float = 0.95) -> float:
     >>> round(ellipsoid_radius(10**9, 2), 3)  # chi-square with 2 degrees of freedom
     5.991
     """
+    checked_level(level)
+    if not is_whole(k, 1) or not n >= 0:
+        raise QuestionError(f"An ellipsoid is of 1 measure or more, from 0 draws or more; found {show(k)}, {show(n)}.")
     if n <= k:
         return float("inf")
     return float(k * (n - 1) / (n - k) * special.fdtri(k, n - k, level))

@@ -96,7 +96,8 @@ def pair_differences(
     exact : bool
         Whether all draws are the values themselves.
     cautious : (S, P) booleans, optional
-        Draws of precautions, which count for medians as in `posterior_measure`.
+        Draws of precautions, which count for medians as in `posterior_measure`, and in full for intervals and masses:
+        a mass above the rope of (1 + level) / 2 or more and an interval above it are to be one verdict.
 
     Examples
     --------

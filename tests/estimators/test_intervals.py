@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bayes_assess.errors import BayesAssessError
 from bayes_assess.estimators.intervals import (
     beta_binomial_interval,
     beta_interval,
@@ -322,3 +323,33 @@ def test_an_ellipsoid_holds_the_mean_of_few_gaussian_draws():
     n_inside = (squares <= ellipsoid_radius(6, 3, 0.8)).sum()
     assert abs(n_inside - 1600) <= stats.norm.isf(5e-6) * np.sqrt(2000 * 0.8 * 0.2) + 1
     assert ellipsoid_radius(3, 3) == np.inf
+
+
+NAN, ONE = float("nan"), np.ones(1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        (lambda: beta_interval(1, 1, 1.5), "between 0 and 1, such as 0.95; found 1.5"),
+        (lambda: pool_interval(1, 2, 4, 1, 1, 0), "found 0"),
+        (lambda: beta_binomial_interval(ONE, ONE, ONE, NAN), "found nan"),
+        (lambda: bootstrap_interval(ONE, 95), "found 95"),
+        (lambda: ellipsoid_radius(10, 2, 95), "found 95"),
+        (lambda: beta_interval([1, 0], 1), "finite numbers above 0"),
+        (lambda: beta_interval(1, "two"), "found 'two'"),
+        (lambda: pool_interval(1, 2, 4, NAN, 1), "found nan"),
+        (lambda: pool_interval([1, -1], 2, 4, 1, 1), "found -1 successes, 2 labels and 4 items"),
+        (lambda: pool_mean(3, 2, 4, 0.5), "found 3 successes"),
+        (lambda: pool_mean(NAN, 2, 4, 0.5), "found nan successes"),
+        (lambda: pool_mean(1, 2, 4, NAN), "found nan"),
+        (lambda: beta_binomial_interval(-ONE, ONE, ONE), "0 or more; found -1"),
+        (lambda: bootstrap_interval([]), "a row per replicate"),
+        (lambda: bootstrap_interval([1, NAN]), "finite"),
+        (lambda: bootstrap_interval(ONE, n_resamples=0), "at least 1; found 0"),
+        (lambda: ellipsoid_radius(10, 0), "1 measure or more"),
+    ],
+)
+def test_levels_and_counts_that_are_none_are_refused(asked, found):
+    with pytest.raises(BayesAssessError, match=found):
+        asked()
