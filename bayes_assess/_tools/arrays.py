@@ -150,6 +150,30 @@ def to_numpy(values: object) -> np.ndarray:
     return array
 
 
+def unmasked(values: Any) -> Any:
+    """Return values as they are, and masked arrays as plain ones: as floats with NaN for what is masked.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.array([1, 2], mask=[False, True])), unmasked([1, 2])
+    (array([ 1., nan]), [1, 2])
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    return np.ma.filled(values.astype(np.float64), np.nan) if np.ma.is_masked(values) else np.asarray(values.data)
+
+
+def as_floats(values: Any) -> np.ndarray:
+    """Return numbers as 64-bit floats, masked ones as NaN.
+
+    Examples
+    --------
+    >>> as_floats(np.ma.array([1, 2], mask=[False, True]))
+    array([ 1., nan])
+    """
+    return np.asarray(unmasked(values), np.float64)
+
+
 def _decoded(wrapped: Any) -> Any:
     """Return a frame or series with Arrow's dictionaries spelled out: its own conversion makes nulls the last entry."""
     if not wrapped.implementation.is_pyarrow():

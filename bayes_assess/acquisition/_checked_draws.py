@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import as_floats, show
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import BudgetError, InferenceError
@@ -49,7 +49,7 @@ def numbers_of_draws(draws: Any, site: str, names: Sequence[np.ndarray] = ()) ->
     """
     is_array = isinstance(draws, np.ndarray | jax.Array | list | tuple)
     try:
-        return np.asarray(draws if is_array else draws_of_site(draws, site, names), np.float64)
+        return as_floats(draws if is_array else draws_of_site(draws, site, names))
     except InferenceError:
         raise
     except (TypeError, ValueError) as error:
@@ -158,7 +158,7 @@ def shares(sizes: ArrayLike | None, n_cells: int) -> Float[np.ndarray, " K"]:
     >>> shares([3, 1], 2).tolist()
     [0.75, 0.25]
     """
-    numbers = np.ones(n_cells) if sizes is None else np.asarray(sizes, np.float64)
+    numbers = np.ones(n_cells) if sizes is None else as_floats(sizes)
     if numbers.shape != (n_cells,) or not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
         raise InferenceError(
             f"Sizes are numbers of items, 0 or more, one for each of {n_cells:,} cells; found {show(numbers)}."
@@ -169,7 +169,7 @@ def shares(sizes: ArrayLike | None, n_cells: int) -> Float[np.ndarray, " K"]:
 def _checked_weights(weights: ArrayLike | None, n_draws: int) -> Float[np.ndarray, " S"]:
     if weights is None:
         return np.full(n_draws, 1 / n_draws)
-    values = np.asarray(weights, np.float64)
+    values = as_floats(weights)
     if values.shape != (n_draws,) or not ((values >= 0) & (values < np.inf)).all() or not values.any():
         raise InferenceError(
             f"Weights of draws are finite and 0 or more, not all of them 0, one for each of {n_draws:,} draws; "

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess._tools.arrays import CHUNK, as_floats, show, unmasked
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jnp
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
@@ -254,7 +254,7 @@ def _total(size: Items | None, among: np.ndarray) -> float:
 def _checked_sizes(size: Sizes, n_cells: int) -> Sizes:
     if size is None:
         return None
-    sizes = np.asarray(size)
+    sizes = np.asarray(unmasked(size))
     if sizes.shape != (n_cells,) or not (sizes >= 0).all():
         raise DesignError(
             f"Sizes are numbers of items, at least 0, one for each of {n_cells:,} groups; "
@@ -271,7 +271,7 @@ def _check_deviations(h: Items) -> None:
 
 def _missed(proposal: ArrayLike, size: Sizes) -> tuple[Float[Array, " K"], Items]:
     """Return log(1 - q), finite, and the sizes as floats."""
-    q: np.ndarray = np.asarray(proposal, np.float64)
+    q = as_floats(proposal)
     good = (q >= 0) & (q <= 1)
     if not good.all():
         raise DesignError(f"Probabilities of draws lie in [0, 1]; found {show(q[~good][0])}.")

@@ -38,7 +38,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import as_floats, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import DesignError
 
@@ -130,7 +130,7 @@ class Envelope:
 
     def __post_init__(self):
         ranks = np.asarray(self.ranks, np.int64)
-        lower, upper = np.asarray(self.lower, np.float64), np.asarray(self.upper, np.float64)
+        lower, upper = as_floats(self.lower), as_floats(self.upper)
         if not len(ranks) or (np.diff(ranks) <= 0).any() or ranks[0] < 1 or ranks[-1] > self.n_items:
             raise DesignError(
                 f"The ranks of an envelope increase from 1 up to the {self.n_items:,} items; found {show(ranks)}."

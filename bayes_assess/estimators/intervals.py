@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy import special
 
-from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.arrays import as_floats, is_whole, show, unmasked
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
@@ -81,9 +81,9 @@ def pool_mean(
     >>> float(pool_mean(3, 4, 4, 0.6)), float(pool_mean(0, 0, 0, 0.5))
     (0.75, 0.5)
     """
-    size = np.asarray(size)
+    size = np.asarray(unmasked(size))
     _check_counts(successes, trials, size)
-    if np.isnan(mean).any():
+    if np.isnan(unmasked(mean)).any():
         raise PriorError("The posterior mean of an accuracy is a number; found nan.")
     return np.where(size > 0, (successes + (size - trials) * mean) / np.maximum(size, 1), mean)
 
@@ -211,7 +211,7 @@ def _checked_parameters(a: Array, b: Array) -> tuple[Float[np.ndarray, "*shape"]
     """Return the parameters of Beta distributions as floats."""
     parameters = []
     for given in (a, b):
-        values = np.asarray(given)
+        values = np.asarray(unmasked(given))
         fits = np.isfinite(values) & (values > 0) if values.dtype.kind in "iuf" else np.zeros(values.shape, bool)
         if not fits.all():
             raise PriorError(
@@ -224,7 +224,7 @@ def _checked_parameters(a: Array, b: Array) -> tuple[Float[np.ndarray, "*shape"]
 
 def _check_counts(successes: Array, trials: Array, size: Array) -> None:
     """Refuse counts that are none of a group's."""
-    r, labelled, n = np.broadcast_arrays(successes, trials, size)
+    r, labelled, n = np.broadcast_arrays(*map(unmasked, (successes, trials, size)))
     fits = (r >= 0) & (r <= labelled) & (labelled <= n)
     if not fits.all():
         r, labelled, n = (show(_first_of(values, fits)) for values in (r, labelled, n))
@@ -412,7 +412,7 @@ def bootstrap_interval(
     [[0.4, 0.6]]
     """
     checked_level(level)
-    values = np.asarray(values, np.float64)
+    values = as_floats(values)
     n = len(values) if values.ndim else 0
     if not n or not np.isfinite(values).all():
         raise QuestionError(f"A bootstrap takes finite values, a row per replicate; found {show(values)}.")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import as_floats, show
 from bayes_assess._tools.axes import any_engine, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
@@ -79,7 +79,7 @@ def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRC
             raise QuestionError(f"A curve has 2 thresholds or more; found n = {show(n)}.")
         return PRCurveMeasure(None, int(n))
     try:
-        values = np.asarray(thresholds, np.float64)
+        values = as_floats(thresholds)
     except (TypeError, ValueError):
         raise QuestionError(f"Thresholds are numbers; found {show(thresholds)}.") from None
     if values.ndim != 1 or not values.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import as_floats, show, unmasked
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 
@@ -20,7 +20,7 @@ def mean_scores(score: ArrayLike, what: str = "group") -> Float[np.ndarray, "*sh
     >>> mean_scores([0.5, 1])
     array([0.5, 1. ])
     """
-    score = np.asarray(score, np.float64)
+    score = as_floats(score)
     outside = ~((score >= 0) & (score <= 1))
     if outside.any():
         place = int(np.flatnonzero(outside)[0])
@@ -38,7 +38,7 @@ def binned_scores(
     >>> binned_scores([0.7, float("nan")], [3, 0])[0]
     array([0.7, 0.5])
     """
-    score, size = np.asarray(score, np.float64), np.asarray(size)
+    score, size = as_floats(score), np.asarray(unmasked(size))
     if score.shape != size.shape:
         raise PriorError(f"`score` and `size` have one entry per bin; found shapes {score.shape} and {size.shape}.")
     if score.ndim not in (1, 2) or score.size == 0:

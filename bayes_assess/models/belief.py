@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import as_floats, show
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Scalar
@@ -242,8 +242,9 @@ def with_arrays(belief: Belief) -> Belief:
     if not is_dataclass(belief):
         return belief
     given = {field.name: getattr(belief, field.name) for field in fields(belief) if field.init}
+    odd = {name: value for name, value in given.items() if isinstance(value, list | str | np.ma.MaskedArray)}
     try:
-        arrays = {name: np.asarray(value, np.float64) for name, value in given.items() if isinstance(value, list | str)}
+        arrays = {name: as_floats(value) for name, value in odd.items()}
     except (TypeError, ValueError):
         raise PriorError(f"The parameters of a {type(belief).__name__} are numbers; found {show(belief)}.") from None
     return replace(belief, **arrays) if arrays else belief
@@ -270,7 +271,7 @@ def check_belief(prior: Belief, shape: tuple[int, ...], what: str, possible: Arr
     leaves = jax.tree.leaves(prior)
     if all(isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves):
         try:
-            prior = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), prior)
+            prior = jax.tree.map(as_floats, prior)
         except (TypeError, ValueError):
             raise PriorError(f"The parameters of a {type(prior).__name__} are numbers; found {show(prior)}.") from None
     checked = getattr(prior, "checked", None)

@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from bayes_assess._tools.arrays import as_floats
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
@@ -235,7 +236,7 @@ def statistics(
 
 def row_shares(mean_scores: ArrayLike) -> Float[np.ndarray, "K C"]:
     """Scores as positive rows that sum to 1; a row of zeros becomes uniform."""
-    scores = np.asarray(mean_scores, np.float64)
+    scores = as_floats(mean_scores)
     if scores.ndim != 2:
         raise PriorError(
             f"Mean scores have a row per predicted class and a column per label; found shape {scores.shape}."

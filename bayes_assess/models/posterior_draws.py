@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.arrays import listing, show, unmasked
 from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import InferenceError
 
@@ -82,8 +82,7 @@ def draws_of_site(data: Any, site: str, names: Sequence[np.ndarray] = ()) -> np.
             "Expected an ArviZ object with a posterior, such as az.from_numpyro(mcmc), or draws by the names of sites, "
             f"such as mcmc.get_samples(); found {type(data).__name__}."
         )
-    if isinstance(values, np.ma.MaskedArray):
-        return np.ma.filled(values.astype(np.float64), np.nan)
+    values = unmasked(values)
     if not hasattr(values, "dims"):
         return np.asarray(values)
     of_draws = [dim for dim in _OF_DRAWS if dim in values.dims]

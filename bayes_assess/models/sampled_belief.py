@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import as_floats
 from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
@@ -60,7 +61,7 @@ class SampledBelief(Sampled):
         bayes_assess.errors.PriorError: Posterior draws are probabilities, from 0 to 1; draw 0, cell 1 has 1.5.
         """
         try:
-            draws, log_weight = (np.asarray(values, np.float64) for values in (self.draws, self.log_weight))
+            draws, log_weight = (as_floats(values) for values in (self.draws, self.log_weight))
         except (TypeError, ValueError):
             raise PriorError(
                 "The draws and the weights of a SampledBelief are numbers; some of these are not."

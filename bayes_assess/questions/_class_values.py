@@ -92,7 +92,7 @@ def _plain(name: object) -> object:
 
 def _number(value: Any, whose: str) -> float:
     try:
-        number = float(value)
+        number = math.nan if value is np.ma.masked else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, str | bool) or not abs(number) <= LARGEST:

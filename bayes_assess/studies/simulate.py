@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_whole, show, whole
+from bayes_assess._tools.arrays import is_whole, show, unmasked, whole
 from bayes_assess._tools.compiled_cache import keep_compiled, leave_room
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import progress as in_steps
@@ -204,7 +204,7 @@ def _looks(budgets: Sequence[int] | None, n_items: int, each: int) -> Int[np.nda
 def _checked_budgets(budgets: Sequence[int] | None, n_items: int) -> Int[np.ndarray, " B"]:
     if budgets is None:
         return np.unique(np.geomspace(min(10, n_items), n_items, _DEFAULT_BUDGETS).round().astype(np.int64))
-    looks = np.atleast_1d(np.asarray(budgets))
+    looks = np.atleast_1d(unmasked(budgets))
     looks = whole(looks) if looks.dtype.kind == "f" else looks
     if looks.ndim != 1 or not len(looks) or looks.dtype.kind not in "iu" or looks[0] < 1 or (np.diff(looks) <= 0).any():
         raise BudgetError(f"Budgets are increasing whole numbers of labels, at least 1; found {show(budgets)}.")

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import as_floats
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import is_traced, xlogy, xp
 from bayes_assess._tools.lazy import dist, numpyro
@@ -337,7 +338,7 @@ def statistics(blocks: np.ndarray, labels: np.ndarray, n_blocks: int, n_classes:
 def _checked_scores(mean_scores: Any, tree: Tree) -> Float[Array, "K C"]:
     if is_traced(mean_scores):  # within a compiled function, whose caller has seen to the values
         return mean_scores
-    scores = np.asarray(mean_scores, np.float64)
+    scores = as_floats(mean_scores)
     if scores.ndim != 2 or len(scores) != tree.n_leaves:
         raise PriorError(
             f"Mean scores have a row for each of {tree.n_leaves} blocks and a column per class; found {scores.shape}."
