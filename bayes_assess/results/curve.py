@@ -286,13 +286,22 @@ F1 [0.667, 0.667].
         return self.evidence.function(lambda values: _f1_of(*(values[..., part][..., places] for part in parts)))
 
     def _answer(self) -> list[str]:
-        how = " (exact)" if self.evidence.exact else f", {self.evidence.kind_of_intervals}"
+        exact = self.guarantee == "exact"
+        how = " (exact)" if exact else f", {self.evidence.kind_of_intervals}"
         n = plural(len(self._thresholds), "threshold")
-        lines = [f"Precision and recall at {n}{how}.", self._said_of_the_best_f1()]
-        if self.evidence.exact:
+        lines = [f"Precision and recall at {n}{how}.", self._said_of_the_best_f1(), *self._if_none_reaches()]
+        if exact:
             return lines
         warning = self.evidence.warning("The intervals there hold both.")
         return [*warning, *lines, self.evidence.leaning(self._known_without_trust())]
+
+    def _if_none_reaches(self) -> list[str]:
+        """Say where precision and recall are 0 for want of items."""
+        beyond = self._thresholds[self._reaching == 0]
+        if not len(beyond):
+            return []
+        more = " or one above" * (len(beyond) > 1)
+        return [f"No item reaches threshold {beyond[0]:.4g}{more}: precision is not defined there, and counts as 0."]
 
     def _known_without_trust(self) -> str:
         middle = self._point(len(self._thresholds) // 2)

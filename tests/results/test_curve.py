@@ -191,3 +191,22 @@ def test_a_curve_from_labels_of_another_measure_says_what_it_knows_without_trust
         "whatever items without a label turn out to be: the session kept account of its own measure alone."
     )
     assert "no random label" not in said  # there are some, which were counted for F1
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_a_curve_that_no_label_can_change_is_exact_in_all_words_and_says_why(design):
+    def said(thresholds):
+        result = ba.assess(POOL, ba.PRCurve(thresholds), design=design).result()
+        return result, result.summary().splitlines()
+
+    result, lines = said([1.5])
+    assert result.guarantee == "exact"
+    assert "exact" in result.table().title
+    assert lines[1:] == [
+        "Precision and recall at 1 threshold (exact).",
+        "F1 is greatest at threshold 1.5: 0.000.",
+        "No item reaches threshold 1.5: precision is not defined there, and counts as 0.",
+    ]
+    result, lines = said([0.5, 1.5, 2])
+    assert result.guarantee == "credible"
+    assert "No item reaches threshold 1.5 or one above: precision is not defined there, and counts as 0." in lines
