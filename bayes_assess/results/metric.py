@@ -47,6 +47,7 @@ class MetricResult(Ordered[MeasureEvidenceT_co, MeasureSectionT_co], Generic[Mea
         Credible interval given the belief; where the random items contradict the belief, it holds the interval of the
         random items too. Of weighted draws, see `measure_interval`.
     standard_error : float or (k,)
+        Of the posterior, or of the estimate; infinite, and a gap in tables, where no weighted draw defines the measure.
     guarantee : str
         ``"exact"`` once all items are labelled that can matter. Before that, of a belief ``"credible"``, or
         ``"anytime"`` where the random items contradict it; of weighted draws ``"asymptotic"``, or ``"credible"`` while

@@ -325,3 +325,11 @@ def test_a_fault_inside_an_attribute_is_not_called_its_absence(monkeypatch):
     monkeypatch.setattr(type(result.evidence), "sensitivity", property(lambda self: self.nothing))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         result.sensitivity()
+
+
+def test_a_standard_error_that_no_draw_defines_is_a_gap_in_tables_and_not_infinite(tmp_path):
+    a = ba.assess(ba.Pool(predictions=[0, 1, 1, 0]), ba.Metric(["recall", "accuracy"]), design="passive")
+    table = a.result().table()
+    assert "inf" not in repr(table)
+    assert table.to_csv(tmp_path / "table.csv").read_text().splitlines()[1].endswith(",")
+    assert np.isinf(a.result().standard_error).all()

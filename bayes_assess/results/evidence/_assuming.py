@@ -20,8 +20,9 @@ class Assuming(OnMeasures):
         return np.full(len(self.groups), self.exact)
 
     def columns(self) -> dict[str, Array]:
-        """Return the standard errors."""
-        return {"se": self.standard_error}
+        """Return the standard errors; of measures that no draw defines they are missing."""
+        error = np.asarray(self.standard_error, np.float64)
+        return {"se": np.where(np.isinf(error), np.nan, error)}
 
     @property
     def takes_one_line(self) -> bool:
