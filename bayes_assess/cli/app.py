@@ -144,9 +144,11 @@ def ask(
     if not len(queries):
         echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
         return
-    fewer = text.fewer(assessment) if not pending and len(queries) < wanted else ""
+    fewer = "" if pending else text.fewer(assessment, queries, wanted)
     if output is None:
         text.print_table(queries.sheet(show_prediction=show_prediction))
+        if fewer:
+            echo(f"{plural(len(queries), 'item')}{fewer}.")
         return
     again = f"write them again by `{files.as_command(['bayes-assess', 'ask', str(run)])} --pending -o FILE`"
     try:

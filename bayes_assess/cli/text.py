@@ -35,6 +35,7 @@ from bayes_assess.sessions.ranked_assessment import RankedAssessment
 if TYPE_CHECKING:
     from bayes_assess.pool.cells import Cells
     from bayes_assess.results import PrecisionCurveResult, Result
+    from bayes_assess.sessions.queries import Queries, RankedQueries
     from bayes_assess.sessions.session import AnySession
     from bayes_assess.sessions.team.labelling_error import LabellingError
     from bayes_assess.studies.simulate import Study
@@ -95,12 +96,13 @@ def next_sheet(assessment: AnySession) -> int:
     return min(_FEW, assessment.n_remaining) or _FEW
 
 
-def fewer(assessment: AnySession) -> str:
-    """Say why a sheet has fewer items than were asked for."""
-    if assessment.design.random_size and assessment.n_remaining:
-        return ", fewer than asked for, as batches of a random size have that many only on average"
-    why = "which is all that the budget leaves" if assessment.n_remaining else "as their labels decide what comes next"
-    return f", fewer than asked for, {why}"
+def fewer(assessment: AnySession, queries: Queries | RankedQueries, wanted: int) -> str:
+    """Say why there are fewer items than were asked for, if there are."""
+    if len(queries) >= wanted:
+        return ""
+    by_chance = "as batches of a random size have that many only on average"
+    otherwise = by_chance if assessment.n_remaining else "as no more are left"
+    return f", fewer than asked for, {getattr(queries, 'fewer', '') or otherwise}"
 
 
 @singledispatch

@@ -222,6 +222,8 @@ class RankedQueries(LabelSheet):
         From which annotators choose one.
     label_space : LabelSpace, optional
         All labels that an item can have, which labelling tools need to know.
+    fewer : str
+        Why there are fewer items than were asked for; empty where there are as many.
 
     Examples
     --------
@@ -237,12 +239,13 @@ class RankedQueries(LabelSheet):
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
     choices: tuple[Hashable, ...] = ()
     label_space: LabelSpace | None = None
+    fewer: str = ""
 
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
-        return Table(
-            {"id": self.ids, "rank": self.ranks, **self._shown()}, title=f"{plural(len(self), 'item')} to label"
-        )
+        fewer = f", fewer than asked for, {self.fewer}" if self.fewer else ""
+        title = f"{plural(len(self), 'item')} to label{fewer}"
+        return Table({"id": self.ids, "rank": self.ranks, **self._shown()}, title=title)
 
     def _swaying(self) -> dict[str, np.ndarray]:
         return {"rank": self.ranks}

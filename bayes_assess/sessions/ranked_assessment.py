@@ -89,7 +89,8 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         Parameters
         ----------
         n : int
-            At most so many: fewer where the labels of others decide what comes next, none once the design is done.
+            At most so many: fewer where the labels of others decide what comes next, none once the design is done;
+            `RankedQueries.fewer` says why.
         annotator : str, optional
             Who is to label them, which the journal keeps.
 
@@ -122,7 +123,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             self._units.new_names(ids, ranks)  # which must be sound before they are written
             self._write("ask", {"ids": ids, "ranks": ranks, **for_whom(annotator, self.pool.show or ())})
             self._hand_out(ids, ranks)
-        return self._queries(ranks)
+        return self._queries(ranks, self._why_fewer() if len(ranks) < n else "")
 
     @in_turn
     def result(self, level: float | None = None, *, question: Question | None = None) -> PrecisionCurveResult:
@@ -198,10 +199,16 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             )
         return min(n, n_left)
 
-    def _queries(self, ranks: Int[np.ndarray, " n"]) -> RankedQueries:
+    def _why_fewer(self) -> str:
+        """Say why there are fewer items than were asked for."""
+        if self.done:
+            return "as the design needs no more labels"
+        return "which is all that the budget leaves" if self.n_remaining else "as their labels decide what comes next"
+
+    def _queries(self, ranks: Int[np.ndarray, " n"], fewer: str = "") -> RankedQueries:
         space = self.pool.label_space
         ids, shown = self.pool.ids_at(ranks), self.pool.shown_at(ranks)
-        return RankedQueries(ids, ranks, shown, tuple(space.classes.tolist()), space)
+        return RankedQueries(ids, ranks, shown, tuple(space.classes.tolist()), space, fewer)
 
     def _begin(self) -> None:
         """Start without events."""

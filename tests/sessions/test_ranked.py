@@ -562,3 +562,20 @@ def test_a_list_that_names_two_items_alike_hands_out_nothing(tmp_path):
         a.ask(400)
     assert a.n_pending == 0
     assert not a.events
+
+
+def test_queries_say_why_there_are_fewer_than_were_asked_for():
+    def asked(n, **options):
+        a = ba.assess(ba.RankedList(20_000), ba.PrecisionCurve(epsilon=0.2, beta=1.5, p_min=0.3, **options))
+        return a, a.ask(n)
+
+    a, queries = asked(1_000)
+    assert queries.fewer == "as their labels decide what comes next"
+    first = f"{len(queries)} items to label, fewer than asked for, as their labels decide what comes next"
+    assert repr(queries).splitlines()[0] == first
+    assert (a.pending_queries.fewer, a.pending_queries.table().title) == ("", f"{len(queries)} items to label")
+    assert asked(20)[1].fewer == ""
+    assert asked(100, budget=5_000)[1].fewer == ""
+    whole = ba.assess(ba.RankedList(100), ba.PrecisionCurve(p_min=0.5))
+    whole.tell(whole.ask(100).ids, [1] * 100)
+    assert whole.ask(5).table().title == "0 items to label, fewer than asked for, as the design needs no more labels"
