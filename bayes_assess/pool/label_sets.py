@@ -161,8 +161,10 @@ class MultiLabelSpace(LabelSpace):
         needed_of_every_item(~rows.known, n_items)
         return self._codes_of(rows.indicators)
 
-    def labelled_only(self, ids: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, Bool[np.ndarray, "m C"]]:
-        """Return ids, and the indicators of their labels, without the items that are not labelled yet.
+    def labelled_places(
+        self, ids: ArrayLike, labels: ArrayLike
+    ) -> tuple[np.ndarray, Bool[np.ndarray, "m C"], Int[np.ndarray, " m"]]:
+        """Return ids, and the indicators of their labels, of the items that are labelled, and where these stand.
 
         Raises
         ------
@@ -172,14 +174,14 @@ class MultiLabelSpace(LabelSpace):
         Examples
         --------
         >>> space = MultiLabelSpace(np.array(["cat", "dog"]), declared=True)
-        >>> ids, labels = space.labelled_only([7, 8, 9], ["dog", None, "-"])
-        >>> ids.tolist(), labels.tolist()
-        ([7, 9], [[False, True], [False, False]])
+        >>> ids, labels, places = space.labelled_places([7, 8, 9], ["dog", None, "-"])
+        >>> ids.tolist(), labels.tolist(), places.tolist()
+        ([7, 9], [[False, True], [False, False]], [0, 2])
         """
         check_order(ids, labels)
         ids = np.atleast_1d(id_values(ids))
         rows = self._read(labels, ids)
-        return ids[rows.known], rows.indicators[rows.known]
+        return ids[rows.known], rows.indicators[rows.known], np.flatnonzero(rows.known)
 
     def including(self, labels: ArrayLike) -> np.ndarray:
         """Raise PoolError: the classes of a multi-label pool are declared when it is made."""

@@ -176,6 +176,19 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         >>> LabelSpace(np.array(["cat"]), declared=False).labelled_only([7, 8, 9], ["cat", None, ""])
         (array([7]), array(['cat'], dtype='<U3'))
         """
+        ids, labels, _ = self.labelled_places(ids, labels)
+        return ids, labels
+
+    def labelled_places(
+        self, ids: ArrayLike, labels: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, Int[np.ndarray, " m"]]:
+        """Return what `labelled_only` does, and where these items stand among all, (m,).
+
+        Examples
+        --------
+        >>> LabelSpace(np.array(["cat"]), declared=False).labelled_places([7, 8, 9], [None, "cat", ""])[2].tolist()
+        [1]
+        """
         check_order(ids, labels)
         given = labels
         ids, labels = np.atleast_1d(id_values(ids)), np.atleast_1d(values_of(labels))
@@ -193,7 +206,9 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
                 f"Left out {n:,} of {len(labels):,} labels that are missing, some of them NaN; their items stay "
                 "without a label."
             )
-        return (ids[~missing], values_of(labels[~missing])) if missing.any() else (ids, labels)
+        if not n:
+            return ids, labels, np.arange(len(ids))
+        return ids[~missing], values_of(labels[~missing]), np.flatnonzero(~missing)
 
     def including(self, labels: ArrayLike) -> np.ndarray:
         """Return the classes together with those that occur in labels, (C',), sorted; missing labels are passed over.

@@ -395,3 +395,13 @@ def test_items_are_asked_for_people_by_the_names_that_labels_are_told_by():
         a.ask(1, annotator=["anna", "ben"])
     assert len(a.events) == before
     assert a.n_pending == 3
+
+
+def test_labels_left_out_are_said_once_and_names_stay_with_their_labels():
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 20), ba.GroupAccuracy())
+    with pytest.warns(UserWarning, match="Left out 1 of 3 labels") as found:
+        a.tell([4, 5, 6], [0, float("nan"), 1], annotator=["ann", "bob", "cy"])
+    assert len(found) == 1
+    a.tell([6], [0], annotator="dan")
+    found = a.disagreements()
+    assert {name: labels.tolist() for name, labels in found.labels.items()} == {"ann": [None], "cy": [1], "dan": [0]}

@@ -205,10 +205,9 @@ class Adjudication(Campaign):
         """Learn the first labels of items, and keep further ones beside them."""
         self._annotators.check_compared()
         space = self.pool.label_space
-        told_ids, told_labels = space.labelled_only(ids, labels)
+        told_ids, told_labels, places = space.labelled_places(ids, labels)
         n = len(np.atleast_1d(values_of(ids)))
         names = annotator_names(annotator, n, self.pool.show)
-        places, _ = space.labelled_only(np.arange(n), labels)
         if not len(told_ids):
             return
         items = self.pool.positions(told_ids)
