@@ -10,7 +10,7 @@ from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.csv_files import UnreadableCsv, encoding_of, header_below, open_csv
 from bayes_assess.errors import LabelError
 from bayes_assess.sessions.exchange.cells import as_meant
-from bayes_assess.sessions.exchange.workbook import SUFFIX, read_workbook
+from bayes_assess.sessions.exchange.workbook import SUFFIX, NotComputed, read_workbook
 
 _TOO_LONG = "there are more fields than columns; put quotes around texts that contain the delimiter"
 
@@ -94,8 +94,14 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         if _has_text(row[width:]):
             wrong[number] = _TOO_LONG
         numbers.append(number)
-        for column, place in zip(columns, places, strict=True):
-            column.append(row[place] if place < min(len(row), width) else "")
+        texts = [row[place] if place < min(len(row), width) else "" for place in places]
+        for column, text in zip(columns, texts, strict=True):
+            column.append(text)
+            if isinstance(text, NotComputed):
+                wrong[number] = (
+                    f"cell {text.cell} is a formula whose value the file does not hold; open it in a spreadsheet and "
+                    "save it, or write the value"
+                )
     notes = [table.note] if table.note else []
     alike = [sheet.name for sheet in tables if sheet is not table and _n_found(sheet.header, wanted) == len(wanted)]
     if alike:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
@@ -23,6 +24,7 @@ _CLASSES = "classes"  # the hidden sheet that the drop-down list is taken from
 _WIDEST = 80  # characters of a column
 _LONGEST = 32_767  # letters of a cell
 _EXACT = 10**15  # whole numbers below it keep all digits in a cell, whoever writes it
+_FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
 _ROUNDED = 2**53  # from which on a number that was read may have been another one
 
 
@@ -95,8 +97,21 @@ def write_workbook(path: Path, columns: Mapping[str, Sequence[object]], choices:
         temporary.write_bytes(stream.getvalue())
 
 
+class NotComputed(str):
+    """The text of a cell with a formula whose value the file does not hold: none; `cell` is its name, such as B3."""
+
+    cell: str
+
+    @classmethod
+    def at(cls, cell: str) -> NotComputed:
+        """Return the text of that cell."""
+        text = cls()
+        text.cell = cell
+        return text
+
+
 def read_workbook(path: Path) -> dict[str, list[list[str]]]:
-    """Return the cells of every sheet as texts, by its name.
+    """Return the cells of every sheet as texts, by its name; formulas as their values, or as `NotComputed`.
 
     Raises
     ------
@@ -110,14 +125,29 @@ def read_workbook(path: Path) -> dict[str, list[list[str]]]:
     try:
         with zipfile.ZipFile(stream) as archive:
             check_unpacked(archive)
-        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+            has_formulas = any(_FORMULA.search(archive.read(name)) for name in sheets)
+        values = _cells(openpyxl.load_workbook(stream, read_only=True, data_only=True))
+        formulas = _cells(openpyxl.load_workbook(stream, read_only=True)) if has_formulas else values
     except Exception as error:  # whatever a broken archive makes it raise
         raise LabelError(f"{path} cannot be read as an Excel workbook: {str(error).rstrip('.')}.") from None
+    both = {name: zip(rows, formulas[name], strict=True) for name, rows in values.items()}
+    return {name: [[*map(_computed, *two)] for two in rows] for name, rows in both.items()}
+
+
+def _cells(book: Any) -> dict[str, list[Sequence[Any]]]:
+    """Return the cells of every sheet."""
     with contextlib.closing(book):
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # which a file may claim to be millions of empty cells
-        sheets = {sheet.title: sheet.iter_rows(values_only=True) for sheet in book.worksheets}
-        return {name: [[_text(cell) for cell in row] for row in rows] for name, rows in sheets.items()}
+        return {sheet.title: list(sheet.iter_rows()) for sheet in book.worksheets}
+
+
+def _computed(cell: Any, formula: Any) -> str:
+    """Return the text of a cell; a formula that came to an empty text is known from one that nobody computed."""
+    if cell.value is None and formula.data_type == "f" and cell.data_type != "str":
+        return NotComputed.at(formula.coordinate)
+    return _text(cell.value)
 
 
 def _fill(cell: Any, value: object) -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -522,3 +523,23 @@ def test_a_title_above_the_header_is_pointed_at(text, said, tmp_path):
     path.write_text(text)
     with pytest.raises(ba.LabelError, match=said):
         read_sheet(path, ba.Pool(predictions=[0, 1]))
+
+
+def test_a_formula_that_nobody_computed_is_refused_by_its_cell_and_an_empty_one_is_blank(folder):
+    """As files that a program wrote have them; spreadsheets save what formulas come to."""
+    openpyxl = pytest.importorskip("openpyxl")
+    path, saved = folder / "formulas.xlsx", folder / "saved.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["id", "label", "note"], [0, "=1-1", None], [1, '=IF(1,"","")', None], [2, 1, "=C1"]):
+        book.active.append(row)
+    book.save(path)
+    pool = ba.Pool(predictions=[0, 1, 1])
+    for options in ({}, {"pool": pool}):
+        with pytest.raises(ba.LabelError, match=r"row 2: cell B2 is a formula whose value .*; row 3: cell B3 is"):
+            ba.read_labels(path, **options)
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(saved, "w") as copy:
+        for name in archive.namelist():
+            text = archive.read(name)
+            text = text.replace(b"<f>1-1</f><v />", b"<f>1-1</f><v>0</v>")
+            copy.writestr(name, text.replace(b'<c r="B3"><f>', b'<c r="B3" t="str"><f>'))
+    assert [part.tolist() for part in ba.read_labels(saved, pool)] == [[0, 2], [0, 1]]
