@@ -1,5 +1,7 @@
+import copy
 import hashlib
 import itertools
+import pickle
 import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -503,3 +505,12 @@ def test_what_needs_items_in_memory_says_so():
         ba.GroupAccuracy().truth(pool, np.zeros(M, int))
     with pytest.raises(ba.PartitionError, match=re.escape("or in Python scan the table with n_bins=700")):
         ba.cells(pool, ba.ScoreBins(7))
+
+
+def test_a_pool_of_a_table_is_its_own_copy_and_no_pickle():
+    pool = ba.scan_pool(pl.LazyFrame({"id": range(20), "score": np.linspace(0, 1, 20)}), id="id", scores="score")
+    result = ba.assess(pool, ba.GroupAccuracy()).result()
+    assert copy.deepcopy(result).summary() == result.summary()
+    for held in (pool, result):
+        with pytest.raises(ba.OutputError, match=r"stay in .* Scan the table in the other process"):
+            pickle.dumps(held)

@@ -11,12 +11,12 @@ from pathlib import Path
 from tempfile import gettempdir
 from threading import RLock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show, to_numpy
-from bayes_assess.errors import BayesAssessError, EngineError, PoolError
+from bayes_assess.errors import BayesAssessError, EngineError, OutputError, PoolError
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,6 +77,17 @@ class Engine:
 
     def __repr__(self) -> str:
         return f"Engine({self.name})"
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Engine:
+        """Return the engine itself: the table stays where it is."""
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be pickled: no other process has the connection."""
+        raise OutputError(
+            f"The items of this pool stay in {self.name}, and neither the pool nor results on it can be pickled. Scan "
+            "the table in the other process, or keep what a result says, by result.to_dict() or result.report()."
+        )
 
     @property
     def schema(self) -> dict[str, DType]:

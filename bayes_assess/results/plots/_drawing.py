@@ -40,13 +40,24 @@ HOLLOW: dict[str, Any] = {
 
 def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     if ax is not None:
-        return ax
+        return checked_axes(ax)
     # A figure of pyplot's, so that notebooks show it and scripts can call plt.show().
     import matplotlib.pyplot as plt
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
     return plt.figure(figsize=(width, min(height, 30.0)), layout=layout).add_subplot()
+
+
+def checked_axes(ax: object) -> Axes:
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise OutputError(
+            "A figure is drawn on the axes of Matplotlib that are passed as ax=, such as those of plt.subplots()[1]; "
+            f"found {show(ax)}."
+        )
+    return ax
 
 
 def checked_numbers(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import bayes_assess as ba
 from bayes_assess.results import plots
 
 from .drawn import draw
@@ -149,3 +150,10 @@ def test_importing_the_package_does_not_import_matplotlib():
         "import sys, bayes_assess.results.plots; assert not any(name.startswith('matplotlib') for name in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@every_figure
+def test_what_is_no_axes_is_refused_in_a_sentence(make):
+    for wrong in (3, np.array([None])):
+        with pytest.raises(ba.OutputError, match=r"passed as ax=, such as those of plt\.subplots\(\)\[1\]; found"):
+            make(wrong)
