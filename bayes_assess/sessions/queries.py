@@ -163,6 +163,8 @@ class Queries(LabelSheet):
     Attributes
     ----------
     ids : (n,) item ids
+        Dates, times and UUIDs as texts, as the pool has them; ``frame.iloc[pool.positions(queries.ids)]`` are the rows
+        of the frame that the pool was made of, whatever its index.
     cells : (n,) integers
         Cell of every item.
     weights : (n,) floats

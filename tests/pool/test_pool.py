@@ -1,6 +1,8 @@
 import pickle
 import subprocess
 import sys
+from datetime import date
+from uuid import UUID
 
 import jax.numpy as jnp
 import numpy as np
@@ -660,3 +662,12 @@ def test_one_column_that_holds_no_probabilities_is_named_by_its_likely_cause(sco
 def test_a_series_in_the_place_of_named_columns_is_refused(option):
     with pytest.raises(ba.PoolError, match=r"must map names to arrays.*not Series"):
         ba.Pool(predictions=["a", "b"], **{option: pd.Series(["x", "y"])})
+
+
+@pytest.mark.parametrize("make", [lambda i: UUID(int=i), lambda i: date(2024, 1, 1 + i), lambda i: f"a{i}"])
+def test_positions_of_queries_are_rows_of_the_frame_whatever_its_index(make):
+    frame = pd.DataFrame({"score": np.linspace(0, 1, 12)}, index=[make(i) for i in range(12)])
+    pool = ba.Pool(scores=frame["score"], ids=frame.index)
+    queries = ba.assess(pool, ba.GroupAccuracy()).ask(5)
+    rows = frame.iloc[pool.positions(queries.ids)]
+    assert [str(name) for name in rows.index] == queries.ids.tolist()
