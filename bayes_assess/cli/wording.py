@@ -16,6 +16,8 @@ _ARGUMENT = re.compile(
     r"(?<![\w.'\"(=:-])(?P<name>[a-z_]+)="
     r"(?:\[\.\.\.\]|\{\.\.\.\}|'(?P<text>[^']*)'|(?P<number>[0-9][\w.]*\w|[0-9])|\((?P<pair>[\w.-]+, [\w.-]+)\))?"
 )
+# Names alone: such as are no words of English, and words that a value was found for.
+_NAME = re.compile(r"(?<![\w.'\"`(=:-])([a-z]+(?:_[a-z]+)+(?![\w='\"`(.])|(?<= for )[a-z]+(?=; found | [<>]=? ))")
 
 
 def with_options(message: str, options: Mapping[str, str]) -> str:
@@ -38,6 +40,8 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
     'By --bounds 0,100, or --bounds=-inf,inf.'
     >>> with_options("By 'poisson' with labels='curve', such as poisson:labels=curve.", {"labels": "--labels"})
     "By 'poisson:labels=curve', such as poisson:labels=curve."
+    >>> with_options("A number in (0, 1] for p_min; found 3.", {"p_min": "--p-min"})
+    'A number in (0, 1] for --p-min; found 3.'
     """
 
     def written(found: re.Match[str]) -> str:
@@ -49,6 +53,7 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
             return f"{flag}{'=' if pair.startswith('-') else ' '}{pair}"
         return flag if value in (None, "...") else f"{flag} {shlex.quote(value)}"
 
+    message = _NAME.sub(lambda found: options.get(found[1], found[1]), message)
     return _ARGUMENT.sub(written, _DESIGN.sub(r"'\1:\2=\3'", _TWICE.sub(r"\1", message)))
 
 

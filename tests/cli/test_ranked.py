@@ -130,7 +130,7 @@ def test_a_budget_is_kept_and_said(list_file, tmp_path, columns):
     run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
     steep = columns | {"label": [score > 0 for score in columns["score"]]}  # takes more than the first sheet
     asked = "start", list_file, "--scores", "score", *ASKED, "--out", run, "--budget"
-    assert "a number of labels, 1 or more, for budget; found 0" in refused(*asked, 0)
+    assert "a number of labels, 1 or more, for --budget; found 0" in refused(*asked, 0)
     assert "'adastrat' needs " in (line := refused(*asked, 150))
     assert "with 150 it can reach about --epsilon 0" in line
     done(*asked, 310)
@@ -211,16 +211,16 @@ def test_designs_are_compared_on_known_labels(tmp_path, columns):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--epsilon", 0], "in (0, 1] for epsilon; found 0.0"),
-        (["--epsilon", 1.5], "in (0, 1] for epsilon; found 1.5"),
-        (["--beta", 1], "above 1 + noise = 1 for beta; found 1.0"),
-        (["--beta", 1.1, "--noise", 0.2], "above 1 + noise = 1.2 for beta; found 1.1"),
-        (["--delta", 1], "in (0, 1) for delta"),
-        (["--delta", "nan"], "in (0, 1) for delta"),
-        (["--slack", 0], "a whole number, 1 or more, for slack; found 0"),
-        (["--monotone-from", -3], "a whole number, 1 or more, for monotone_from"),
-        (["--p-min", 2], "in (0, 1] for p_min"),
-        (["--noise", 0.5], "in [0, 0.5) for noise"),
+        (["--epsilon", 0], "in (0, 1] for --epsilon; found 0.0"),
+        (["--epsilon", 1.5], "in (0, 1] for --epsilon; found 1.5"),
+        (["--beta", 1], "above 1 + noise = 1 for --beta; found 1.0"),
+        (["--beta", 1.1, "--noise", 0.2], "above 1 + noise = 1.2 for --beta; found 1.1"),
+        (["--delta", 1], "in (0, 1) for --delta"),
+        (["--delta", "nan"], "in (0, 1) for --delta"),
+        (["--slack", 0], "a whole number, 1 or more, for --slack; found 0"),
+        (["--monotone-from", -3], "a whole number, 1 or more, for --monotone-from"),
+        (["--p-min", 2], "in (0, 1] for --p-min"),
+        (["--noise", 0.5], "in [0, 0.5) for --noise"),
         (["--design", "thompson"], "'thompson' is no design for precision curves; these are: 'adastrat', 'logstrat'"),
         (["--design", "adastrad"], "Did you mean 'adastrat'?"),
         (["--design", "best"], "'best' is no design for precision curves"),
