@@ -6,13 +6,16 @@ import math
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
+
 MAX_WIDTH = 120  # characters; a wider table leaves out columns in its middle
 _TRIES = 3  # of cutting names so that none looks like another
+_MOST_DECIMALS = 8
 MAX_CELL = 40  # characters; a longer cell is cut
 _ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSEEN, _UNSEEN_OR_END = re.compile(f"[{_ODD}]"), re.compile(f"[{_ODD}\\n]")
@@ -95,6 +98,8 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
     if spec is not None:
         if isinstance(value, (float, np.floating)) and math.isnan(value):  # a score that one of several designs has not
             return "-"
+        if isinstance(spec, Rounded) and isinstance(value, (float, np.floating)):
+            return rounded(float(value), spec)
         fixed = isinstance(value, (float, np.floating)) and spec.endswith("f") and "z" not in spec
         try:
             return format(value, spec.replace(".", "z.", 1) if fixed else spec)  # what rounds to 0 has no sign
@@ -105,16 +110,66 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
     return one_line(str(value))
 
 
+class Rounded(str):
+    """A format of a column of numbers of any size: that of the text, but two digits of small ones, see `rounded`."""
+
+
 def rounded(value: float, spec: str = ".3f") -> str:
-    """Write a number with so many decimals; a small probability is not zero.
+    """Write a number with so many decimals, and a small one that these leave fewer than two digits with two.
 
     Examples
     --------
-    >>> rounded(0.0625), rounded(0.0), rounded(0.00021)
-    ('0.062', '0.000', '2e-04')
+    >>> rounded(0.0625), rounded(0.0), rounded(0.0038), rounded(0.00021), rounded(0.000021)
+    ('0.062', '0.000', '0.0038', '0.00021', '2.1e-05')
     """
     text = format(value, spec)
-    return format(value, ".0e") if value != 0 and math.isfinite(value) and float(text) == 0 else text
+    shown = text.partition("e")[0].lstrip("-+").replace(".", "").lstrip("0")
+    return format(value, ".2g") if value != 0 and abs(value) < 1 and len(shown) < 2 else text
+
+
+def decimals_of(values: ArrayLike, least: int = 3) -> int:
+    """Return the decimals that leave two digits to the largest of some numbers, `least` or more.
+
+    Examples
+    --------
+    >>> decimals_of([0.00012, 0.31]), decimals_of([0.00012, 0.0031]), decimals_of([0.00012]), decimals_of([0.0])
+    (3, 4, 5, 3)
+    """
+    sizes = np.abs(np.asarray(values, np.float64))
+    largest = float(sizes.max(where=np.isfinite(sizes), initial=0.0))
+    return least if largest == 0 else min(max(least, 1 - math.floor(math.log10(largest))), _MOST_DECIMALS)
+
+
+def figures(*values: float, sign: str = "", least: int = 3) -> list[str]:
+    """Write numbers that stand together, such as an estimate and its interval, with one number of decimals.
+
+    Examples
+    --------
+    >>> figures(0.31, 0.00012), figures(0.00021, 0.00012, 0.00035), figures(0.0002, -0.00001, sign="+")
+    (['0.310', '0.000'], ['0.00021', '0.00012', '0.00035'], ['+0.00020', '-0.00001'])
+    """
+    return [f"{value:{sign}z.{decimals_of(values, least)}f}" for value in values]
+
+
+def formats_of(columns: Mapping[str, ArrayLike], names: Iterable[str], least: int = 4) -> dict[str, str]:
+    """Return formats of columns of numbers: those of an interval, and what it is of, have the same decimals.
+
+    Examples
+    --------
+    >>> formats_of({"estimate": [0.5, 0.0002], "lower": [0.4, 0], "upper": [1, 0.0004], "se": [0.1, 0.01]},
+    ...            ["estimate", "lower", "upper", "se"])
+    {'estimate': '.5f', 'lower': '.5f', 'upper': '.5f', 'se': '.4f'}
+    """
+    together = defaultdict(list)
+    for name in names:
+        of = re.sub(r"_?(lower|upper)$", "", name)
+        together["" if of in ("estimate", "difference") else of].append(name)
+    formats = {}
+    for some in together.values():
+        rows = np.stack([np.asarray(columns[name], np.float64) for name in some], axis=-1)
+        decimals = max((decimals_of(row, least) for row in rows), default=least)
+        formats |= dict.fromkeys(some, f".{decimals}f")
+    return formats
 
 
 def _float_format(numbers: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import one_line, shortened, text_width
+from bayes_assess._tools.text import Rounded, figures, one_line, shortened, text_width
 from bayes_assess.results import (
     BeliefPrecisionCurveResult,
     BestResult,
@@ -27,6 +27,7 @@ from bayes_assess.results import (
 
 _WIDTH = 80  # characters of a terminal
 _THRESHOLDS = 12  # of a curve
+_OF_ANY_SIZE = ("estimate", "judge", "share")  # columns whose small numbers keep two digits
 _SHORTEST = 8  # characters that names are never cut below
 
 
@@ -151,8 +152,8 @@ def _pairs(result: PairsResult) -> Table:
     columns = {
         "first": full["first"],
         "second": full["second"],
-        "difference": [f"{difference:+z.3f}" for difference in full["difference"]],
-        "interval": _intervals(full, "+.3f"),
+        "difference": [figures(difference, sign="+")[0] for difference in full["difference"]],
+        "interval": _intervals(full, "+"),
         "first is": np.array(["worse", "equal", "better"])[masses.argmax(-1)],
         "probability": masses.max(-1),
     }
@@ -173,8 +174,8 @@ def _judged(full: Table) -> Table:
     columns = {
         "measure": full["measure"],
         "judge": full["judge"],
-        "bias": [f"{bias:+z.3f}" for bias in full["bias"]],
-        "interval": _intervals(ends, "+.3f"),
+        "bias": [figures(bias, sign="+")[0] for bias in full["bias"]],
+        "interval": _intervals(ends, "+"),
         "random labels": full["random_labels"],
     }
     return _fitted(columns, "What the predictions alone say, and random labels for intervals as narrow", ("judge",))
@@ -186,14 +187,16 @@ def _over(full: Table, place: str, ends: str, spec: str) -> Table:
     for name in ("precision", "recall"):
         bounds = Table({"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]})
         columns |= {name: full[name], f"{name} {ends}": _intervals(bounds)}
-    return Table(columns, title=full.title, formats={place: spec, "precision": ".3f", "recall": ".3f"})
+    return Table(
+        columns, title=full.title, formats={place: spec, "precision": Rounded(".3f"), "recall": Rounded(".3f")}
+    )
 
 
 def _fitted(
     columns: Mapping[str, ArrayLike], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1
 ) -> Table:
     """Make a table, with the names in its first columns cut if they make it wider than a terminal."""
-    formats = {name: ".3f" for name in numbers if name in columns}
+    formats = {name: Rounded(".3f") if name in _OF_ANY_SIZE else ".3f" for name in numbers if name in columns}
     table = Table(columns, title=title, formats=formats)
     if not names or _width(table) <= _WIDTH:
         return table
@@ -218,5 +221,6 @@ def _cut(names: ArrayLike, most: int) -> np.ndarray:
     return np.array(shortened(texts, most))
 
 
-def _intervals(full: Table, spec: str = ".3f") -> list[str]:
-    return [f"[{low:{spec}}, {high:{spec}}]" for low, high in zip(full["lower"], full["upper"], strict=True)]
+def _intervals(full: Table, sign: str = "") -> list[str]:
+    ends = zip(full["lower"], full["upper"], strict=True)
+    return [f"[{', '.join(figures(low, high, sign=sign))}]" for low, high in ends]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.text import points
+from bayes_assess._tools.text import figures, points
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ def measure_in_words(name: str) -> str:
 
 def in_one_line(names: Sequence[str], values: np.ndarray, ends: np.ndarray, kind: str) -> str:
     """Say the estimates of a few measures with their intervals in one sentence, which ends with their kind."""
-    said = [
-        f"{measure_in_words(name)} {value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if high - low > _ROUNDING else "")
-        for name, value, (low, high) in zip(names, values.tolist(), ends.tolist(), strict=True)
-    ]
+    said = []
+    for name, value, (low, high) in zip(names, values.tolist(), ends.tolist(), strict=True):
+        point, *between = figures(value, low, high)
+        said.append(f"{measure_in_words(name)} {point}" + f" [{', '.join(between)}]" * (high - low > _ROUNDING))
     return f"{_capital(_listed(said))} ({kind})."
 
 

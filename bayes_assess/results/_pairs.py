@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import formats_of
 from bayes_assess.estimators.joint_draws import PairDifferences
 
 _EVENTS = ("first is worse", "equivalent", "first is better")
@@ -33,8 +34,7 @@ def pairs_table(names: np.ndarray, found: PairDifferences, title: str) -> Table:
         "p_better": masses[:, 2],
         "verdict": np.array(_EVENTS)[masses.argmax(-1)],
     }
-    return Table(
-        {name: np.asarray(values)[order] for name, values in columns.items()},
-        title=title,
-        formats=dict.fromkeys(list(columns)[2:8], ".3f"),
-    )
+    columns = {name: np.asarray(values)[order] for name, values in columns.items()}
+    differences, probabilities = list(columns)[2:5], list(columns)[5:8]
+    formats = formats_of(columns, differences, least=3) | dict.fromkeys(probabilities, ".3f")
+    return Table(columns, title=title, formats=formats)

@@ -12,6 +12,7 @@ import numpy as np
 from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import Rounded
 from bayes_assess.errors import QuestionError
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results import plots
@@ -157,7 +158,7 @@ class RankedAnswer(Answer):
         for name, band_at in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1)):
             columns |= dict(zip((name, f"{name}_lower", f"{name}_upper"), band_at(ranks).T, strict=True))
         title = f"{self.question.name}, {self.level:.0%} band"
-        return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".3f") | {"rank": ","})
+        return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], Rounded(".3f")) | {"rank": ","})
 
     def to_xarray(self, ranks: ArrayLike | None = None) -> xarray.Dataset:
         """Return precision, recall and F1 with their bands as an xarray Dataset over ranks.

@@ -116,3 +116,16 @@ def test_what_is_exact_is_said_once():
         assert len(leans.lines) == 1
         found = [re.findall(r"(?:f1|precision|F1)(?: \(site .\))? (0\.\d+)", line) for line in answer.lines]
         assert sum(map(len, found)) <= 2  # of two measures
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_small_rates_keep_two_digits_in_sentences_and_tables(design):
+    n = 40_000
+    pool = ba.Pool(predictions=np.arange(n) < 8, classes=[0, 1])
+    a = ba.assess(pool, ba.Rate(1), design=design)
+    a.tell(pool.ids, (np.arange(n) < 6).astype(int))
+    summary, table = a.result().summary(), a.result().table()
+    assert "rate 0.00015 (exact)." in summary
+    assert "The predictions alone say 0.00020." in summary
+    assert "bias is +0.00005 (exact)" in summary or "bias is +0.000050 (exact)" in summary
+    assert repr(table).splitlines()[3].split()[1:4] == ["0.00015"] * 3

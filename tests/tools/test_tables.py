@@ -13,7 +13,7 @@ import pytest
 
 from bayes_assess._tools.files import is_writing
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import shortened, text_width
+from bayes_assess._tools.text import Rounded, shortened, text_width
 from bayes_assess.errors import OutputError, UnknownColumnError
 
 
@@ -137,7 +137,13 @@ def test_floats_show_sensible_digits(values, shown):
 
 
 def test_a_small_probability_is_not_shown_as_zero():
-    assert "0.000" not in repr(Table({"p": [0.9, 0.0001]}))
+    assert repr(Table({"p": [0.9, 0.0001]})).split()[2:] == ["0.900", "0.0001"]
+
+
+def test_small_numbers_of_a_column_of_any_size_keep_two_digits():
+    values = [0.5, 0.0, 0.0123, 0.00123, 0.000123, 0.0000123, 1.0]
+    shown = repr(Table({"x": values}, formats={"x": Rounded(".3f")})).split()[2:]
+    assert shown == ["0.500", "0.000", "0.012", "0.0012", "0.00012", "1.2e-05", "1.000"]
 
 
 def test_a_long_table_shows_head_and_tail():

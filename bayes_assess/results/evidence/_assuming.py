@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_assess._tools.shapes import Array, Bool
+from bayes_assess._tools.text import figures
 from bayes_assess.results._in_words import KNOWN, SAID
 from bayes_assess.results.evidence._on_measures import OnMeasures
 
@@ -41,11 +42,10 @@ class Assuming(OnMeasures):
         if self.exact:
             lines = [self.in_words_exact(name, value) for name, value in zip(self.groups, self.value, strict=True)]
         else:
-            every = zip(self.groups, self.value, self.ends, self.certain, strict=True)
-            lines = [
-                f"{name} {value:z.3f}" + (f" ({KNOWN})." if known else f", {kind} [{low:z.3f}, {high:z.3f}].")
-                for name, value, (low, high), known in every
-            ]
+            lines = []
+            for name, value, (low, high), known in zip(self.groups, self.value, self.ends, self.certain, strict=True):
+                point, *between = figures(value, low, high)
+                lines.append(f"{name} {point}" + (f" ({KNOWN})." if known else f", {kind} [{', '.join(between)}]."))
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
         undefined = self.if_undefined()

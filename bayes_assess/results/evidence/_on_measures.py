@@ -13,6 +13,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.text import figures
 from bayes_assess.estimators.possible_values import LabelledByAttribute
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.measures import MEASURES, LossTable
@@ -166,7 +167,7 @@ class OnMeasures(EvidenceBase):
     @staticmethod
     def in_words_exact(name: str, value: float) -> str:
         """Say a measure once everything is labelled."""
-        return f"{name} {value:z.3f} (exact)."
+        return f"{name} {figures(value)[0]} (exact)."
 
     @property
     def is_single(self) -> bool:

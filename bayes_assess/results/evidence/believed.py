@@ -11,7 +11,7 @@ from bayes_assess._tools.arrays import is_whole, listing, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float
-from bayes_assess._tools.text import labels_suggest, plural
+from bayes_assess._tools.text import figures, labels_suggest, plural
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
@@ -152,12 +152,13 @@ class Believed(BeliefDraws):
             lines = [self.in_words_exact(name, point) for name, point in zip(self.groups, value, strict=True)]
             return [*_first(lines), *on_ranks, *self.if_undefined()]
         lines = []
-        for i, (name, point, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
+        for i, (name, measured, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
+            point, *between = figures(measured, low, high)
             if self.certain[i]:
-                lines.append(f"{name} {point:z.3f} ({KNOWN}).")
+                lines.append(f"{name} {point} ({KNOWN}).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
-            lines.append(f"{name} {point:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")
+            lines.append(f"{name} {point}, {self.level:.0%} {kind} interval [{', '.join(between)}]{given}.")
         many = int(np.sum(self.contradicted)) > 1
         lines = [*self.warning("Their intervals hold both." if many else "The interval holds both."), *_first(lines)]
         if self.all_certain:
@@ -259,8 +260,8 @@ class Believed(BeliefDraws):
         if not len(said):
             return f"{without}, nothing can be said yet"
         if len(design) == 1:
-            return f"{without}: [{design[0, 0]:.3f}, {design[0, 1]:.3f}]"
-        named = ", ".join(f"{self.groups[i]} [{design[i, 0]:.3f}, {design[i, 1]:.3f}]" for i in said[:SAID])
+            return f"{without}: [{', '.join(figures(*design[0]))}]"
+        named = ", ".join(f"{self.groups[i]} [{', '.join(figures(*design[i]))}]" for i in said[:SAID])
         more = len(said) - SAID
         return f"{without}: {named}{f', and {more:,} more in the table' if more > 0 else ''}"
 

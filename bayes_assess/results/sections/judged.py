@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import figures, formats_of, plural
 from bayes_assess.estimators.random_labels import labels_of_variance, random_labels
 from bayes_assess.results.sections.measures import Measures
 
@@ -72,7 +72,7 @@ class Judged(Measures):
         """Tabulate what the predictions alone say, and how many random labels would do as well as those used."""
         columns = {"measure": self.evidence.groups} | self.columns()
         title = f"What the predictions alone say, {self.evidence.interval_label}s of their bias"
-        return Table(columns, title=title, formats=dict.fromkeys(_COLUMNS[:-1], ".4f"))
+        return Table(columns, title=title, formats=formats_of(columns, _COLUMNS[:-1]))
 
     def tables(self) -> list[Table]:
         """Tabulate what the predictions alone say."""
@@ -84,9 +84,10 @@ class Judged(Measures):
         exact = known.guarantee == "exact"
         rows = zip(known.groups, self.judge, self.bias, self.bias_interval, strict=True)
         for name, judge, bias, (low, high) in rows:
-            said = f"The predictions alone say {judge:.3f}{f' for {name}' if len(self.items) > 1 else ''}."
-            how = " (exact)" if low == high else f", {known.interval_label} [{low:+z.3f}, {high:+z.3f}]"
-            lines.append(f"{said} Their bias is {bias:+z.3f}{how}." if known.labels_used else said)
+            said = f"The predictions alone say {figures(judge)[0]}{f' for {name}' if len(self.items) > 1 else ''}."
+            middle, *between = figures(bias, low, high, sign="+")
+            how = " (exact)" if low == high else f", {known.interval_label} [{', '.join(between)}]"
+            lines.append(f"{said} Their bias is {middle}{how}." if known.labels_used else said)
         lines = lines if len(lines) <= _LINES else [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
         return [*lines, self._price()] if known.labels_used and not exact else lines
 

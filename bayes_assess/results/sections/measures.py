@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import formats_of
 from bayes_assess.questions import Metric
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import title_of
@@ -44,7 +45,7 @@ class Measures(Section):
         }
         title = f"{title_of(self.question)}, {known.interval_label}s"
         numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
-        return Table(columns, title=title, formats=dict.fromkeys(numbers, ".4f"))
+        return Table(columns, title=title, formats=formats_of(columns, numbers))
 
     def forest(self, truth: Float[np.ndarray, "..."] | float | None, ax: Axes | None) -> Axes:
         """Draw estimates with intervals, those of random items alone as pale bars, and exact answers."""
