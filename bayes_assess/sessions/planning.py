@@ -112,7 +112,9 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         check_plannable(self.question)
         goal = self.goal(width, probability, of, level)
         present = Present.of(self)
-        unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
+        unlabelled = imagined_labels(
+            self.design, present.state, self._setting, int(futures), self._seed, self.question.designs or ()
+        )
         labels, widths, values = followed(self, present, goal, unlabelled)
         needed = labels_needed(goal, labels, values, present.n_items, present.n_asked_of)
         full = np.asarray(present.state.counts) + unlabelled

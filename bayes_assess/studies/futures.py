@@ -8,7 +8,7 @@ they end when enough is known of them; what a block of labels is to them, each k
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -25,6 +25,7 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.designs import Design, State, StateT, choose_batch, settle_batch, update_batch
 from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.designs._blocks import drawn_without_replacement
+from bayes_assess.designs._registry import DESIGNS
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps
@@ -59,7 +60,9 @@ def without_pending(
     return replace(state, pending=np.zeros_like(awaited), remaining=np.asarray(state.remaining) + awaited)
 
 
-def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed: int) -> Int[np.ndarray, "n K O"]:
+def imagined_labels(
+    design: Design, state: State, setting: Setting, n: int, seed: int, serving: Sequence[str] = ()
+) -> Int[np.ndarray, "n K O"]:
     """Draw the outcomes of all unlabelled items from the posterior, `n` times.
 
     Parameters
@@ -70,6 +73,8 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     setting : Setting
         Of the campaign.
     n, seed : int
+    serving : names of designs
+        That serve the question, for the message.
 
     Returns
     -------
@@ -95,9 +100,12 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     if design.believes_all:
         with engine.eager():
             return _by_curves(design.eager_state(state), n, seed)
+    able = [name for name in serving if name in DESIGNS and (DESIGNS[name].plays_arms or DESIGNS[name].believes_all)]
+    with_others = f"; plan with {' or '.join(map(repr, able))}"
+    instead = with_others if able else ", and no other design of this question has one"
     raise DesignError(
         f"Design {design.name!r} cannot be planned: it has no model of the labels of all items together, from which "
-        "futures could be drawn; plan with 'variance_reduction', where that serves the question."
+        f"futures could be drawn{instead}."
     )
 
 

@@ -238,8 +238,11 @@ def test_curves_of_ranked_lists_are_refused():
 
 def test_designs_without_a_belief_are_refused():
     pool = ba.Pool(predictions=[0, 1] * 50)
-    with pytest.raises(ba.DesignError, match="'adaptive' cannot be planned"):
+    with pytest.raises(ba.DesignError, match=r"'adaptive' cannot be planned.*; plan with 'variance_reduction'\."):
         ba.plan(pool, ba.Metric("f1"), width=0.1, design="adaptive")
+    sets = ba.Pool(predictions=["a;b", "a", "-", "b"] * 5, multilabel=True)
+    with pytest.raises(ba.DesignError, match=r"futures could be drawn, and no other design of this question has one\."):
+        ba.plan(sets, ba.Metric("f1_micro"), width=0.1)
     with pytest.raises(ba.BudgetError, match="at least 2 futures"):
         ba.plan(pool, ba.GroupAccuracy(), width=0.1, futures=1)
 
