@@ -110,6 +110,18 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
     return one_line(str(value))
 
 
+def enumerated(names: Iterable[object]) -> str:
+    """Write names in a sentence.
+
+    Examples
+    --------
+    >>> enumerated(["a", "b", "c"]), enumerated(["a", "b"]), enumerated(["a"])
+    ('a, b and c', 'a and b', 'a')
+    """
+    *first, last = map(str, names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 class Rounded(str):
     """A format of a column of numbers of any size: that of the text, but two digits of small ones, see `rounded`."""
 

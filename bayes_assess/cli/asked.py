@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayes_assess._tools.shapes import Json
+from bayes_assess._tools.text import enumerated
 from bayes_assess.errors import QuestionError
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ class Asked:
                 having = [name for name in QuestionName if option in options_of(name)]
                 plural = "s" * (len(having) > 1)
                 raise QuestionError(
-                    f"{flag(option)} belongs to the question{plural} {_listed(having)}, not to {self.name}; "
+                    f"{flag(option)} belongs to the question{plural} {enumerated(having)}, not to {self.name}; "
                     "leave it out."
                 )
         if self.name is QuestionName.COMPARE:
@@ -306,7 +307,3 @@ def columns_of(described: dict[str, Any]) -> dict[str, list[str]]:
         kind: list(dict.fromkeys(name for name in names if isinstance(name, str) and name != _OWN))
         for kind, names in needed.items()
     }
-
-
-def _listed(names: list[QuestionName]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

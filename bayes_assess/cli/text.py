@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import enumerated, plural
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.parse import joined_names
 from bayes_assess.errors import LabelError, QuestionError
@@ -164,13 +164,13 @@ def _asked(question: Question, assessment: Assessment) -> tuple[str, str]:
 @_asked.register
 def _(question: GroupPair, assessment: Assessment) -> tuple[str, str]:
     cells = assessment.cells
-    which = f" ({' and '.join(question.names())})"
+    which = f" ({enumerated(question.names())})"
     return f"by {cells.description}{which}", f" in {plural(cells.n_cells, 'group')}{_note(cells)}"
 
 
 @_asked.register
 def _(question: TwoSystems, assessment: Assessment) -> tuple[str, str]:
-    return f"of {' and '.join(question.names())}", f", and they differ on {assessment.cells.sizes[1]:,} of them"
+    return f"of {enumerated(question.names())}", f", and they differ on {assessment.cells.sizes[1]:,} of them"
 
 
 @_asked.register
@@ -179,7 +179,7 @@ def _(question: Metric, assessment: Assessment) -> tuple[str, str]:
     whole = assessment.design.strata_of(assessment.pool) is None
     strata = "" if whole else f" in {cells.parts[0].description}{_note(cells)}"
     matter = f", of which {n_left:,} can matter" if n_left < assessment.pool.n_items else ""
-    systems = f"of {' and '.join(question.systems)}" if question.systems else ""
+    systems = f"of {enumerated(question.systems)}" if question.systems else ""
     how = "by" if question.average is None else f"as the {question.average} average over"
     groups = "" if question.by is None else f"{how} {question.by}"
     return " ".join(filter(None, [systems, groups])), f"{matter}{strata}"

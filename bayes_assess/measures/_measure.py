@@ -22,6 +22,8 @@ from bayes_assess.measures._stacked import Part, jacobian, value
 
 Risk = Float[Array, " D"] | Float[np.ndarray, " D"]
 
+_PER_CLASS = "_per_class"  # the end of names of measures with an output for every class
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Measure:
@@ -128,6 +130,19 @@ class Measure:
             return f"{type(self).__name__}(name={self.name!r}, ...)"
         name, options = self.made_by or (self.name, ())
         return f"measure({', '.join([repr(name), *(f'{option}={value!r}' for option, value in options)])})"
+
+    @property
+    def called(self) -> str:
+        """What it is called among others: its name, also of one for every class, whose outputs have the name.
+
+        Examples
+        --------
+        >>> from bayes_assess.measures import measure
+        >>> measure("f1").called, measure("f1", average=None).called
+        ('f1', 'f1_per_class')
+        """
+        of_classes = self.made_by is not None and self.made_by[0].endswith(_PER_CLASS)
+        return f"{self.name}{_PER_CLASS}" if of_classes else self.name
 
     def _checked_range(self) -> tuple[float, float]:
         try:

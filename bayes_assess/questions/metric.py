@@ -115,7 +115,8 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         if of_label_sets(self.measure):  # which a pool of items with several labels looks up
             names: Any = [self.measure] if isinstance(self.measure, str) else self.measure
             return f"{type(self).__name__}({', '.join(names)})"
-        return f"{type(self).__name__}({', '.join(spec.name for spec in combine(self.measure))})"
+        names = [getattr(spec, "called", spec.name) for spec in combine(self.measure)]
+        return f"{type(self).__name__}({', '.join(names)})"
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.text import figures, points
+from bayes_assess._tools.text import enumerated, figures, points
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
 
 if TYPE_CHECKING:
@@ -64,16 +64,16 @@ def measure_in_words(name: str) -> str:
 
     Examples
     --------
-    >>> measure_in_words("f1"), measure_in_words("f1_macro (site A_1)"), measure_in_words("my_own")
-    ('F1', 'macro F1 (site A_1)', 'my_own')
+    >>> [measure_in_words(name) for name in ("f1", "f1_macro (site A_1)", "f1[cat]", "my_own")]
+    ['F1', 'macro F1 (site A_1)', 'F1[cat]', 'my_own']
     """
-    head, *rest = name.split(" ", 1)
+    head, *rest = re.split(r"(?=[ \[])", name, maxsplit=1)
     plain = head.removesuffix("_score")
     if plain in MEASURES or plain in MULTILABEL_MEASURES or plain in _SHORT:
         words = plain.split("_")
         words = [words[-1], *words[:-1]] if words[-1] in _AVERAGES and len(words) > 1 else words
         head = " ".join(_SHORT.get(word, word) for word in words)
-    return " ".join([head, *rest])
+    return "".join([head, *rest])
 
 
 def in_one_line(names: Sequence[str], values: np.ndarray, ends: np.ndarray, kind: str) -> str:
@@ -82,7 +82,7 @@ def in_one_line(names: Sequence[str], values: np.ndarray, ends: np.ndarray, kind
     for name, value, (low, high) in zip(names, values.tolist(), ends.tolist(), strict=True):
         point, *between = figures(value, low, high)
         said.append(f"{measure_in_words(name)} {point}" + f" [{', '.join(between)}]" * (high - low > _ROUNDING))
-    return f"{_capital(_listed(said))} ({kind})."
+    return f"{_capital(enumerated(said))} ({kind})."
 
 
 def accuracies_compared(first: str, second: str, eta: int, rope: float) -> str:
@@ -143,11 +143,6 @@ def guarantee_in_words(guarantee: str, level: float) -> str:
     return _GUARANTEES[guarantee].format(level=level)
 
 
-def _listed(names: Sequence[object]) -> str:
-    *first, last = map(str, names)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 class _Words:
     """Words of a question that its sentences are made of, by their names."""
 
@@ -166,7 +161,7 @@ class _Words:
         return self.by() and f",{self.by()}"
 
     def of_systems(self) -> str:
-        return f" of {_listed(self._question.systems)}" if self._question.systems else ""
+        return f" of {enumerated(self._question.systems)}" if self._question.systems else ""
 
     def groups(self) -> str:
         m = self._question.n_sought
@@ -186,7 +181,7 @@ class _Words:
         return measure_in_words(self._question.measure_name)
 
     def measures(self) -> str:
-        return _listed(self._names())
+        return enumerated(self._names())
 
     def labelled(self) -> str:
         positive = self._question.positive
@@ -201,4 +196,5 @@ class _Words:
     def _names(self) -> list[str]:
         given = getattr(self._question, "measure", None)
         given = given if isinstance(given, list | tuple) else [given]
-        return [measure_in_words(str(getattr(measure, "name", measure))) for measure in given]
+        names = [getattr(measure, "called", getattr(measure, "name", measure)) for measure in given]
+        return [measure_in_words(str(name)) for name in names]

@@ -16,6 +16,7 @@ from bayes_assess.measures import LOSSES, combine
 from bayes_assess.questions import Metric
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._base import EvidenceT_co, SectionT_co
+from bayes_assess.results._in_words import measure_in_words
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence._on_measures import Variables
@@ -199,7 +200,8 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
     def _pairs_table(self, rope: float) -> Table:
         order = self._known_order
         differences = order.differences(rope, self.level, self.guarantee == "exact")
-        return pairs_table(order.names, differences, f"Differences of {order.measure}, {self._interval_label}s")
+        title = f"Differences of {measure_in_words(order.measure)}, {self._interval_label}s"
+        return pairs_table(order.names, differences, title)
 
     def _draw_ranks(self) -> Int[np.ndarray, "S G"]:
         order = self._known_order

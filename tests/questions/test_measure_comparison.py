@@ -134,7 +134,7 @@ def test_on_the_way_verdict_and_interval_agree():
     assert -1 <= r.design_interval[0] <= low < r.estimate < high <= r.design_interval[1] <= 1
     inside = (np.abs(r.draws[:, 0]) <= 0.02 + 1e-12).mean()  # of one draw the difference is .02, but for rounding
     assert r.masses[1] == pytest.approx(inside, abs=1e-12)
-    assert r.summary().splitlines()[1].startswith("The f1 of the pool's system is ")
+    assert r.summary().splitlines()[1].startswith("The F1 of the pool's system is ")
     assert "rival" in r.verdict
     assert r.plot().get_title(loc="left").startswith("F1 of the pool's system less rival")
     plt.close("all")

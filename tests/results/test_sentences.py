@@ -129,3 +129,19 @@ def test_small_rates_keep_two_digits_in_sentences_and_tables(design):
     assert "The predictions alone say 0.00020." in summary
     assert "bias is +0.00005 (exact)" in summary or "bias is +0.000050 (exact)" in summary
     assert repr(table).splitlines()[3].split()[1:4] == ["0.00015"] * 3
+
+
+def test_measures_and_systems_are_named_as_people_say_them():
+    pool = ba.Pool(predictions=[0, 1] * 20, groups={"g": ["alpha"] * 20 + ["beta"] * 20})
+    by_group = ba.Compare("alpha", "beta", by="g", measure="f1_macro")
+    verdict = ba.assess(pool, by_group, design="passive")
+    verdict.tell(pool.ids, [0, 1] * 20)
+    assert verdict.result().verdict == "The macro F1 of alpha is within 5 points of that of beta, as their labels show."
+    pairs = ba.assess(pool, ba.Compare(by="g", measure="f1")).result()
+    assert pairs.table().title.startswith("Differences of F1, ")
+    assert pairs.pairs(0.1).title.startswith("Differences of F1, ")
+    classes = ba.Metric(["f1_per_class", "f1"])
+    assert classes.name == "Metric(f1_per_class, f1)"
+    assert ba.assess(pool, ba.Metric(ba.measures.measure("f1", average=None))).question.name == "Metric(f1_per_class)"
+    assert ba.assess(pool, ba.Metric("f1_per_class")).result().headline.startswith("F1[0] 0.")
+    assert " and F1[1] 0." in ba.assess(pool, ba.Metric("f1_per_class")).result().headline

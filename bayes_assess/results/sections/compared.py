@@ -306,7 +306,7 @@ class TwoMeasures(Measures, Sides):
 
     def event(self, eta: int) -> str:
         """Say one of the three events in words."""
-        return values_compared(self.question.measure_name, self.question.names(), eta, self.rope)
+        return values_compared(measure_in_words(self.question.measure_name), self.question.names(), eta, self.rope)
 
     def answer(self) -> list[str]:
         """Say the difference with its interval, and what these and the verdict lean on."""

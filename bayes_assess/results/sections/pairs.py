@@ -17,7 +17,7 @@ from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import AllPairs, GroupAccuracy, MeasurePairs
 from bayes_assess.results import plots
-from bayes_assess.results._in_words import accuracies_compared
+from bayes_assess.results._in_words import accuracies_compared, measure_in_words
 from bayes_assess.results._order import Order, order_of_groups
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results.evidence.groupwise import Groupwise
@@ -197,7 +197,7 @@ class AllMeasures(AllSides):
     @property
     def quantity(self) -> str:
         """Whose differences are taken."""
-        return self.order.measure
+        return measure_in_words(self.order.measure)
 
     @cached_property
     def order(self) -> Order:
