@@ -163,6 +163,19 @@ def figures(*values: float, sign: str = "", least: int = 3) -> list[str]:
     return [f"{value:{sign}z.{decimals_of(values, least)}f}" for value in values]
 
 
+def told_apart(numbers: ArrayLike, digits: int = 4) -> str:
+    """Return a format of so many digits, or of as many more as tell all numbers apart.
+
+    Examples
+    --------
+    >>> told_apart([0.1, 0.2]), told_apart([0.50001, 0.50002])
+    ('.4g', '.5g')
+    """
+    distinct = np.unique(np.asarray(numbers, np.float64)).tolist()
+    specs = (f".{more}g" for more in range(digits, 18))
+    return next((spec for spec in specs if len({format(n, spec) for n in distinct}) == len(distinct)), ".17g")
+
+
 def formats_of(columns: Mapping[str, ArrayLike], names: Iterable[str], least: int = 4) -> dict[str, str]:
     """Return formats of columns of numbers: those of an interval, and what it is of, have the same decimals.
 

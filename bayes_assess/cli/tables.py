@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import Rounded, figures, one_line, shortened, text_width
+from bayes_assess._tools.text import Rounded, figures, one_line, shortened, text_width, told_apart
 from bayes_assess.results import (
     BeliefPrecisionCurveResult,
     BestResult,
@@ -50,7 +50,8 @@ def _(result: RankedAnswer | BeliefPrecisionCurveResult) -> list[Table]:
 
 @narrow.register
 def _(result: CurveResult) -> list[Table]:
-    return [_over(result.table(_THRESHOLDS), "threshold", "interval", ".3g")]
+    full = result.table(_THRESHOLDS)
+    return [_over(full, "threshold", "interval", told_apart(full["threshold"], 3))]
 
 
 @narrow.register

@@ -12,7 +12,7 @@ from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import plural, told_apart
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 from bayes_assess.estimators.posterior_measure import widened
@@ -203,15 +203,15 @@ F1 [0.667, 0.667].
         """
         value, ends, known = self.evidence.value, self.evidence.ends, self._thresholds
         n = len(known)
-        few = n if rows is None else min(rows, n)
-        places = np.unique(np.linspace(0, n - 1, few).round().astype(int))
+        places = self._places(rows)
         columns: dict[str, np.ndarray] = {"threshold": known[places]}
         for name in ("precision", "recall"):
             part = places + self._part(name).start
             columns |= {name: value[part], f"{name}_lower": ends[part, 0], f"{name}_upper": ends[part, 1]}
-        some = f"{few} of {n:,} thresholds" if few < n else f"{n:,} threshold{'s' * (n != 1)}"
+        some = f"{len(places)} of {n:,} thresholds" if len(places) < n else f"{n:,} threshold{'s' * (n != 1)}"
         title = f"Precision and recall at {some}, {self.level:.0%} {self.guarantee} intervals"
-        return Table(columns, title=title, formats=dict.fromkeys(columns, ".3f") | {"threshold": ".4g"})
+        formats = dict.fromkeys(columns, ".3f") | {"threshold": told_apart(known[places])}
+        return Table(columns, title=title, formats=formats)
 
     def full_table(self) -> Table:
         """Tabulate the curve at all thresholds."""
@@ -245,13 +245,22 @@ F1 [0.667, 0.667].
         interval = "" if self.guarantee == "exact" else f", {self.level:.0%} {self.guarantee} interval"
         low, high = point.f1.interval
         ends = "" if self.guarantee == "exact" else f" [{low:.3f}, {high:.3f}]"
-        return f"F1 is greatest at threshold {point.threshold:.4g}: {point.f1.estimate:.3f}{interval}{ends}."
+        return f"F1 is greatest at {self._named(point.threshold)}: {point.f1.estimate:.3f}{interval}{ends}."
 
     @property
     def _thresholds(self) -> Float[np.ndarray, " L"]:
         table = cells_table(self.cells)
         assert isinstance(table, PRCurveTable)
         return np.asarray(table.thresholds)
+
+    def _places(self, rows: int | None = _ROWS) -> Int[np.ndarray, " P"]:
+        """Return which thresholds a table shows."""
+        n = len(self._thresholds)
+        return np.unique(np.linspace(0, n - 1, n if rows is None else min(rows, n)).round().astype(int))
+
+    def _named(self, threshold: float) -> str:
+        """Name a threshold in a sentence, by the digits that the table has."""
+        return f"threshold {threshold:{told_apart(self._thresholds[self._places()])}}"
 
     @cached_property
     def _reaching(self) -> Int[np.ndarray, " L"]:
@@ -301,13 +310,13 @@ F1 [0.667, 0.667].
         if not len(beyond):
             return []
         more = " or one above" * (len(beyond) > 1)
-        return [f"No item reaches threshold {beyond[0]:.4g}{more}: precision is not defined there, and counts as 0."]
+        return [f"No item reaches {self._named(beyond[0])}{more}: precision is not defined there, and counts as 0."]
 
     def _known_without_trust(self) -> str:
         middle = self._point(len(self._thresholds) // 2)
         ends = {"precision": middle.precision.design_interval, "recall": middle.recall.design_interval}
         said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
-        return f"Without trusting the scores, at threshold {middle.threshold:.4g}: {said}"
+        return f"Without trusting the scores, at {self._named(middle.threshold)}: {said}"
 
     def _variables(self) -> Variables:
         parts = {name: self.draws[:, self._part(name)] for name in ("precision", "recall")}

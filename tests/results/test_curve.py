@@ -210,3 +210,12 @@ def test_a_curve_that_no_label_can_change_is_exact_in_all_words_and_says_why(des
     result, lines = said([0.5, 1.5, 2])
     assert result.guarantee == "credible"
     assert "No item reaches threshold 1.5 or one above: precision is not defined there, and counts as 0." in lines
+
+
+def test_thresholds_that_are_close_together_are_told_apart_in_tables_and_sentences():
+    result = ba.assess(
+        ba.Pool(scores=0.5 + 1e-7 * np.arange(10)), ba.PRCurve([0.5000001, 0.5000004, 0.5000006])
+    ).result()
+    shown = [line.split()[0] for line in repr(result.table()).splitlines()[3:]]
+    assert shown == ["0.5000001", "0.5000004", "0.5000006"]
+    assert "at threshold 0.5000004: precision" in result.summary()
