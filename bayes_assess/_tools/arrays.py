@@ -174,6 +174,18 @@ def as_floats(values: Any) -> np.ndarray:
     return np.asarray(unmasked(values), np.float64)
 
 
+def quotient(part: Any, whole: Any) -> np.ndarray:
+    """Divide numbers that are 0 or more; nothing of nothing is 0, as scikit-learn has it with ``zero_division=0``.
+
+    Examples
+    --------
+    >>> quotient(np.array([1.0, 0.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, 0.0]
+    """
+    known = np.asarray(whole) > 0
+    return np.where(known, part, 0.0) / np.where(known, whole, 1.0)
+
+
 def _decoded(wrapped: Any) -> Any:
     """Return a frame or series with Arrow's dictionaries spelled out: its own conversion makes nulls the last entry."""
     if not wrapped.implementation.is_pyarrow():

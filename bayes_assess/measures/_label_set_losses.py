@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from bayes_assess._tools.arrays import quotient
 from bayes_assess._tools.shapes import Float
 
 Matrix = Float[np.ndarray, "n C"]
@@ -229,12 +230,6 @@ class ItemRatio:
 
 def _either(worst: float, best: float | None = None) -> UnseenLosses:
     return UnseenLosses(np.array([[[0.0], [1.0]]]), np.array([[worst, worst if best is None else best]]))
-
-
-def quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Divide; 0 where the denominator is 0, scikit-learn's ``zero_division=0``."""
-    known = denominator > 0
-    return np.where(known, numerator, 0.0) / np.where(known, denominator, 1.0)
 
 
 def count_distribution(probabilities: Matrix) -> Float[np.ndarray, "n N"]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayes_assess._tools.arrays import quotient
 from bayes_assess._tools.shapes import Float
-from bayes_assess.measures._label_set_losses import DENOMINATORS, quotient
+from bayes_assess.measures._label_set_losses import DENOMINATORS
 
 Risk = Float[np.ndarray, "*batch d"]
 OneRisk = Float[np.ndarray, " d"]

@@ -217,8 +217,3 @@ class RankedAnswer(Answer):
             title=title,
             ax=ax,
         )
-
-
-def share(part: np.ndarray | float, whole: np.ndarray | float) -> np.ndarray:
-    """Divide; nothing of nothing is 0, as scikit-learn has it."""
-    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=np.asarray(whole) > 0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes_assess._tools.arrays import quotient
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
@@ -18,7 +19,7 @@ from bayes_assess.estimators.precision_bounds import positives_in_all
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
 from bayes_assess.results._in_words import CONTRADICTING
-from bayes_assess.results._ranked import Bounded, RankedAnswer, share
+from bayes_assess.results._ranked import Bounded, RankedAnswer
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.metric import MetricResult
@@ -190,9 +191,9 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         return self._held(band, *(count / ranks for count in self._counts_without_trust(ranks)))
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        band = self._bounded(share(self._draws_of_positives(ranks), self._positives[:, -1:]))
+        band = self._bounded(quotient(self._draws_of_positives(ranks), self._positives[:, -1:]))
         (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
-        return self._held(band, share(lower, most), share(upper, fewest))
+        return self._held(band, quotient(lower, most), quotient(upper, fewest))
 
     def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         band = self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))

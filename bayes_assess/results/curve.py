@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import is_number, show
+from bayes_assess._tools.arrays import is_number, quotient, show
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
@@ -343,8 +343,7 @@ F1 [0.667, 0.667].
 
 def _f1_of(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
     """Compute F1, 0 where both are 0."""
-    total = np.asarray(precision + recall, np.float64)
-    return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1), 0.0)
+    return quotient(2 * precision * recall, precision + recall)
 
 
 def _most_from(values: Float[np.ndarray, " L"]) -> Float[np.ndarray, " L"]:

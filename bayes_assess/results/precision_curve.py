@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes_assess._tools.arrays import quotient
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural, rounded
@@ -19,7 +20,7 @@ from bayes_assess.estimators.ranked_labels import RankedLabels, debiased
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._in_words import guarantee_in_words
-from bayes_assess.results._ranked import Bounded, RankedAnswer, share
+from bayes_assess.results._ranked import Bounded, RankedAnswer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -246,7 +247,7 @@ class PrecisionCurveResult(RankedAnswer):
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
-        return _ordered(share(value, total), share(lower, most), share(upper, fewest))
+        return _ordered(quotient(value, total), quotient(lower, most), quotient(upper, fewest))
 
     def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         (value, total), (lower, most), (upper, fewest) = self._positives(ranks)

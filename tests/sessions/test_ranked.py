@@ -103,7 +103,7 @@ def test_small_precisions_are_not_said_to_be_zero():
     r = a.result()
     value, lower, _ = r.at(3_000_000)
     assert 0 < lower <= value < 0.0005
-    assert f"and {value:.0e} in all 3,000,000, 95% band [{lower:.0e}, " in r.summary()
+    assert f"and {value:.2g} in all 3,000,000, 95% band [{lower:.2g}, " in r.summary()
 
 
 def test_a_head_that_is_not_labelled_whole_is_said_with_its_band():
