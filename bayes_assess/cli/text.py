@@ -35,7 +35,7 @@ from bayes_assess.sessions.ranked_assessment import RankedAssessment
 if TYPE_CHECKING:
     from bayes_assess.pool.cells import Cells
     from bayes_assess.results import PrecisionCurveResult, Result
-    from bayes_assess.sessions.queries import Queries, RankedQueries
+    from bayes_assess.sessions.queries import LabelSheet
     from bayes_assess.sessions.session import AnySession
     from bayes_assess.sessions.team.labelling_error import LabellingError
     from bayes_assess.studies.simulate import Study
@@ -96,7 +96,7 @@ def next_sheet(assessment: AnySession) -> int:
     return min(_FEW, assessment.n_remaining) or _FEW
 
 
-def fewer(assessment: AnySession, queries: Queries | RankedQueries, wanted: int) -> str:
+def fewer(assessment: AnySession, queries: LabelSheet, wanted: int) -> str:
     """Say why there are fewer items than were asked for, if there are."""
     if len(queries) >= wanted:
         return ""
