@@ -34,7 +34,8 @@ def is_whole(value: Any, least: int = 1) -> bool:
     (True, True, False, False, False, False)
     """
     try:
-        return not isinstance(value, bool | np.bool_) and int(value) == value and bool(value >= least)
+        odd = isinstance(value, bool | np.bool_) or value is np.ma.masked
+        return not odd and int(value) == value and bool(value >= least)
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -48,7 +49,7 @@ def is_number(value: Any) -> bool:
     (True, False, False, False, False)
     """
     try:
-        return np.ndim(value) == 0 and bool(np.isfinite(value))
+        return np.ndim(value) == 0 and value is not np.ma.masked and bool(np.isfinite(value))
     except (TypeError, ValueError):
         return False
 

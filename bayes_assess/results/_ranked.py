@@ -189,7 +189,7 @@ class RankedAnswer(Answer):
 
     def _checked(self, ranks: ArrayLike) -> Int[np.ndarray, " n"]:
         values = np.atleast_1d(np.asarray(ranks))
-        if values.dtype.kind not in "iu" or ((values < 1) | (values > self.n_items)).any():
+        if values.ndim != 1 or values.dtype.kind not in "iu" or ((values < 1) | (values > self.n_items)).any():
             raise QuestionError(f"Ranks are whole numbers from 1 to {self.n_items:,}; found {show(ranks)}.")
         return values.astype(np.int64)
 

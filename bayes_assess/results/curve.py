@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import is_number, quotient, show
+from bayes_assess._tools.arrays import is_number, is_whole, quotient, show
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
@@ -256,7 +256,9 @@ F1 [0.667, 0.667].
     def _places(self, rows: int | None = _ROWS) -> Int[np.ndarray, " P"]:
         """Return which thresholds a table shows."""
         n = len(self._thresholds)
-        return np.unique(np.linspace(0, n - 1, n if rows is None else min(rows, n)).round().astype(int))
+        if rows is not None and not is_whole(rows):
+            raise QuestionError(f"A table has a whole number of rows, 1 or more, or all by None; found {show(rows)}.")
+        return np.unique(np.linspace(0, n - 1, n if rows is None else min(int(rows), n)).round().astype(int))
 
     def _named(self, threshold: float) -> str:
         """Name a threshold in a sentence, by the digits that the table has."""

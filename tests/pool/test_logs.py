@@ -198,7 +198,7 @@ def test_files_that_are_no_json_no_zip_or_not_there(tmp_path):
     for name, message in {
         "bad.json": "the file, is no JSON",
         "bad.jsonl": "line 2, is no JSON",
-        "latin.json": "cannot be read",
+        "latin.json": "is no text in UTF-8, as logs are",
         "bad.eval": "has no header.json",
         "none.json": "There is no file",
     }.items():

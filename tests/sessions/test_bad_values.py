@@ -129,3 +129,22 @@ def test_lists_among_ids_are_the_ids_of_no_item(own, ids):
         with pytest.raises(ba.UnknownIdError):
             attempt()
     assert not a.events
+
+
+def test_parts_of_curves_are_asked_for_by_whole_numbers():
+    ranked = ba.assess(ba.RankedList(50), ba.PrecisionCurve(p_min=0.5)).result()
+    with pytest.raises(ba.QuestionError, match=r"Ranks are whole numbers from 1 to 50; found \[\[1\]\]"):
+        ranked.at([[1]])
+    curve = ba.assess(ba.Pool(scores=np.linspace(0, 1, 30)), ba.PRCurve(5)).result()
+    assert len(curve.table(3)) == 3
+    for rows in (-1, 0, 1.5, "x", [3]):
+        with pytest.raises(ba.QuestionError, match="A table has a whole number of rows, 1 or more"):
+            curve.table(rows)
+
+
+def test_a_masked_number_is_none():
+    a = ba.assess(ba.Pool(predictions=[0, 1, 1, 0]), ba.GroupAccuracy())
+    with pytest.raises(ba.BudgetError, match="a positive whole number of items"):
+        a.ask(np.ma.masked)
+    with pytest.raises(ba.QuestionError, match="The level of an interval"):
+        a.result(level=np.ma.masked)

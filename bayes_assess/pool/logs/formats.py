@@ -61,7 +61,11 @@ def outputs_in(path: Path) -> list[JudgedOutput]:
             f'{path} is compressed by Zstandard, as Inspect writes logs: pip install "bayes-assess[zstd]", or '
             f"convert it by `inspect log convert {path.name} --to json --output-dir json_logs`, and read that."
         ) from None
-    except Exception as error:  # whatever damaged archives and other encodings raise
+    except UnicodeDecodeError:
+        raise PoolError(
+            f"{path} is no text in UTF-8, as logs are; if it holds a table, read it by ba.read_pool."
+        ) from None
+    except Exception as error:  # whatever damaged archives raise
         raise PoolError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
     if packed is not None:
         return list(_inspect(*_of_archive(path, packed)))
