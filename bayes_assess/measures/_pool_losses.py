@@ -25,7 +25,7 @@ from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
 from bayes_assess.measures._ratios import AT_ONCE, slopes_of_ratio
 from bayes_assess.measures._registry import measure
 from bayes_assess.measures._stacked import Part
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, check_items
 
 MeasureLike = str | Measure | PRCurveMeasure
 Measures = MeasureLike | Iterable[MeasureLike]
@@ -123,6 +123,7 @@ def table_for(
     >>> codes.tolist(), table.outputs
     ([0, 2, 1], ('accuracy (system prediction)', 'accuracy (system b)'))
     """
+    check_items(pool, "table_for takes measures first, then a Pool")
     _check_single(pool)
     specs: tuple[Any, ...] = combine(measures)
     columns = [systems] if isinstance(systems, str) else list(systems)

@@ -194,6 +194,10 @@ def measure_on_cells(
         return given
     if given is None:
         raise QuestionError("These cells were made for no measure: say which, such as measure='f1'.")
+    if not hasattr(cells, "source"):
+        raise QuestionError(
+            f"A measure is put on the cells of a pool, as ba.cells(pool) returns them; found {type(cells).__name__}."
+        )
     source: Any = cells.source  # in memory
     pool = source.pool
     codes, table = table_for(given, pool, positive=positive)

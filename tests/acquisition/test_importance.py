@@ -139,3 +139,11 @@ def test_masses_of_an_f_measure_are_roots_of_expected_squares_of_its_influence(a
     expected = 0.4 * np.sqrt((1 - theta) * moves[0] ** 2 + theta * moves[1] ** 2)
     arguments = (np.array([x]) for x in (0.4, predicted, theta))
     np.testing.assert_allclose(f_measure_masses(*arguments, value, alpha), [expected], rtol=1e-12)
+
+
+def test_measures_are_put_on_cells_of_pools_alone():
+    for wrong in (None, 3, np.ones((2, 2)), ba.Pool(predictions=[0, 1])):
+        with pytest.raises(ba.QuestionError, match="A measure is put on the cells of a pool"):
+            measure_on_cells("f1", wrong)
+    with pytest.raises(ba.QuestionError, match="table_for takes measures first, then a Pool; found ndarray"):
+        ba.measures.table_for("f1", np.ones(2))
