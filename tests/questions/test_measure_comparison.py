@@ -305,3 +305,11 @@ def test_a_difference_without_trust_is_that_of_two_intervals_that_hold_together(
     found = a.result(level=0.9).design_interval
     np.testing.assert_allclose(found, [low - most, high - least], atol=1e-9)
     assert np.diff(a.result(level=0.8).design_interval) < 0.999 * np.diff(found) < 1.9  # known from random items
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "passive"])
+def test_systems_that_predict_the_same_are_not_compared(design):
+    """As by accuracy: intervals would be [0, 0], or verdicts of probability 0.5 that one of them is better."""
+    pool = ba.Pool(predictions=[0, 1] * 50, systems={"b": [0, 1] * 50})
+    with pytest.raises(ba.QuestionError, match="The two systems predict the same for every item; their f1 is equal"):
+        ba.assess(pool, ba.Compare("b", "prediction", measure="f1"), design=design)
