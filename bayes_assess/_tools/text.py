@@ -144,12 +144,16 @@ def decimals_of(values: ArrayLike, least: int = 3) -> int:
 
     Examples
     --------
-    >>> decimals_of([0.00012, 0.31]), decimals_of([0.00012, 0.0031]), decimals_of([0.00012]), decimals_of([0.0])
-    (3, 4, 5, 3)
+    >>> decimals_of([0.00012, 0.31]), decimals_of([0.00012, 0.0031]), decimals_of([0.00012])
+    (3, 4, 5)
+    >>> decimals_of([0.0]), decimals_of([1e-17])  # by rounding
+    (3, 3)
     """
     sizes = np.abs(np.asarray(values, np.float64))
     largest = float(sizes.max(where=np.isfinite(sizes), initial=0.0))
-    return least if largest == 0 else min(max(least, 1 - math.floor(math.log10(largest))), _MOST_DECIMALS)
+    if largest < 10.0**-_MOST_DECIMALS:
+        return least
+    return min(max(least, 1 - math.floor(math.log10(largest))), _MOST_DECIMALS)
 
 
 def figures(*values: float, sign: str = "", least: int = 3) -> list[str]:
