@@ -98,11 +98,13 @@ def difference_table(table: LossTable, first: int, second: int) -> LossTable:
         raise QuestionError("A comparison is of one measure with one value, such as 'f1'.")
     places = part.places[[first, second]].ravel()
     losses = table.losses.columns(places)
+    values = np.asarray(losses.values)
+    alike = np.array_equal(*np.split(values, 2, axis=-1))  # as of systems that predict the same: no label matters
     low, high = table.ranges[first]
     return replace(
         table,
         losses=losses,
-        nonzero=(np.asarray(losses.values) != 0).any(-1),
+        nonzero=(values != 0).any(-1) & (not alike),
         parts=(
             Part(
                 Difference(part.g, part.size, (low, high)),

@@ -12,7 +12,6 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of, verdict_of
 from bayes_assess.measures import difference_table
-from bayes_assess.measures._item_attributes import system_codes
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
@@ -79,11 +78,6 @@ class MeasureComparison(MeasuresCompared[BelievedT_co, WeighedT_co]):
         table: Any = loss_table
         assert not table.is_curve  # curves have neither systems nor groups
         if self.by is None:
-            first, second = (system_codes(pool, str(side)) for side in (self.first, self.second))
-            if np.array_equal(first, second):
-                raise QuestionError(
-                    f"The two systems predict the same for every item; their {self.measure_name} is equal."
-                )
             return codes, difference_table(table, 0, 1)
         sides = []
         for side in (self.first, self.second):

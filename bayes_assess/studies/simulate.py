@@ -202,6 +202,8 @@ def _looks(budgets: Sequence[int] | None, n_items: int, each: int) -> Int[np.nda
 
 
 def _checked_budgets(budgets: Sequence[int] | None, n_items: int) -> Int[np.ndarray, " B"]:
+    if n_items < 1:
+        raise BudgetError("No label can change the answer to this question on this pool: there is nothing to simulate.")
     if budgets is None:
         return np.unique(np.geomspace(min(10, n_items), n_items, _DEFAULT_BUDGETS).round().astype(np.int64))
     looks = np.atleast_1d(unmasked(budgets))

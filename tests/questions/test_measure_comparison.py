@@ -308,8 +308,15 @@ def test_a_difference_without_trust_is_that_of_two_intervals_that_hold_together(
 
 
 @pytest.mark.parametrize("design", ["variance_reduction", "passive"])
-def test_systems_that_predict_the_same_are_not_compared(design):
-    """As by accuracy: intervals would be [0, 0], or verdicts of probability 0.5 that one of them is better."""
+def test_of_systems_that_predict_the_same_the_difference_is_exactly_0(design):
+    """Intervals were [0, 0] and credible, and verdicts of probability 0.5 said that one of them is better."""
     pool = ba.Pool(predictions=[0, 1] * 50, systems={"b": [0, 1] * 50})
-    with pytest.raises(ba.QuestionError, match="The two systems predict the same for every item; their f1 is equal"):
-        ba.assess(pool, ba.Compare("b", "prediction", measure="f1"), design=design)
+    question = ba.Compare("b", "prediction", measure="f1")
+    a = ba.assess(pool, question, design=design)
+    assert a.n_remaining == 0
+    assert a.result().summary().splitlines()[1:] == [
+        "The F1 of b is within 5 points of that of the pool's system, whatever their labels are.",
+        "f1 (system b) less f1 (system prediction) 0.000 (exact).",
+    ]
+    with pytest.raises(ba.BudgetError, match="No label can change the answer to this question on this pool"):
+        ba.simulate(pool, [0, 1] * 50, question, designs=design)
