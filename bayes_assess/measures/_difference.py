@@ -99,7 +99,8 @@ def difference_table(table: LossTable, first: int, second: int) -> LossTable:
     places = part.places[[first, second]].ravel()
     losses = table.losses.columns(places)
     values = np.asarray(losses.values)
-    alike = np.array_equal(*np.split(values, 2, axis=-1))  # as of systems that predict the same: no label matters
+    mine, others = np.split(values, 2, axis=-1)
+    alike = np.array_equal(mine, others)  # as of systems that predict the same: no label matters
     low, high = table.ranges[first]
     return replace(
         table,

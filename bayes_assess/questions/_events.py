@@ -304,7 +304,8 @@ def merged(
     both = np.stack([rows[at, other_label], rows[at, event]], axis=1)  # (A, 2, D)
     distinct, place = np.unique(both.reshape(len(both), -1), axis=0, return_inverse=True)
     values = distinct.reshape(len(distinct), *both.shape[1:])
-    nonzero = (values != 0).any(-1) & np.any(table.nonzero)  # nothing matters to a difference of what is alike
+    matters = bool(np.asarray(table.nonzero).any())  # nothing does to a difference of what is alike
+    nonzero = (values != 0).any(-1) & matters
     return place.ravel()[pair.ravel()], replace(table, losses=DenseLosses(values), nonzero=nonzero)
 
 
