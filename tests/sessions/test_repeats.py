@@ -73,8 +73,8 @@ def test_the_default_design_repeats_whatever_the_threads():
 @needs_x86
 @pytest.mark.parametrize("question", ["f1", pytest.param("f1 by site", marks=pytest.mark.slow)])
 def test_the_default_design_repeats_whatever_adds_up_its_matrices(question):
-    one = campaign(question, "variance_reduction", "", rounds=20)
-    assert one == campaign(question, "variance_reduction", "", rounds=20, **OTHER_BLAS)
+    one = campaign(question, "variance_reduction", "", rounds=10)
+    assert one == campaign(question, "variance_reduction", "", rounds=10, **OTHER_BLAS)
 
 
 def features_beyond(level: str = "X86_V3") -> list[str]:
@@ -88,8 +88,8 @@ def features_beyond(level: str = "X86_V3") -> list[str]:
 @pytest.mark.parametrize("question", ["f1", "f1 by site"])
 def test_the_default_design_repeats_without_wide_vectors(question):
     without = {"NPY_DISABLE_CPU_FEATURES": " ".join(features_beyond())}
-    one = campaign(question, "variance_reduction", "", rounds=20)
-    assert one == campaign(question, "variance_reduction", "", rounds=20, **without)
+    one = campaign(question, "variance_reduction", "", rounds=10)
+    assert one == campaign(question, "variance_reduction", "", rounds=10, **without)
 
 
 @pytest.mark.slow
