@@ -30,7 +30,7 @@ class Ranks(Result[EvidenceT_co, SectionT_co]):
 
     @cached_property
     def rank(self) -> Float[np.ndarray, " G"]:
-        """Mean rank of every group, 1 is the worst, (G,); 0 for a group without items."""
+        """Mean rank of every group, 1 is the worst, (G,); 0 for a group without a value."""
         return self._fill(self._drawn_ranks.mean(0))
 
     @cached_property

@@ -179,11 +179,10 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         return Shares(np.asarray(self.draws), self.labelled, self.size) if self.question.of_shares else None
 
     def _draw_ranks(self) -> Int[np.ndarray, "S J"]:
-        """Rank every group with items in every draw; ties are broken at random."""
+        """Rank every group with a value in every draw; ties are broken at random."""
         if self.section.alone:
             raise QuestionError("The calibration error of the whole pool has no ranks; ask that of groups, by=...")
-        filled = self.size > 0
-        draws = np.asarray(self.draws)[:, filled]
+        draws = np.asarray(self.draws)[:, self.section.valued]
         return random_ranks(draws if self.question.low_is_worst else -draws, self.seed)
 
     @property
@@ -235,7 +234,7 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         }
         name, probability = self._sought()
         columns.setdefault(name, probability)
-        order = np.lexsort((self.estimate if self.question.low_is_worst else -self.estimate, self.size == 0))
+        order = np.lexsort((self.estimate if self.question.low_is_worst else -self.estimate, ~self.section.valued))
         numbers = [name for name in columns if name != "group" and np.asarray(columns[name]).dtype.kind == "f"]
         formats = dict.fromkeys(numbers, ".3f") | {"rank": ".1f"}
         return Table(
@@ -275,7 +274,7 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         if own is not None:
             return own
         quantity = self.question.quantity
-        shown = np.flatnonzero(self.size > 0)
+        shown = np.flatnonzero(self.section.valued)
         if not self.question.low_is_worst:  # figures start with the worst group
             shown = shown[np.argsort(-self.estimate[shown], kind="stable")]
         names = [str(name) for name in self.groups[shown]]
@@ -357,11 +356,16 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
         probability = self.probability_among_worst(m) if side == "worst" else self.probability_among_best(m)
         return f"p_{side}" if m == 1 else f"p_among_{m}_{side}", probability
 
+    @property
+    def _n_found(self) -> int:
+        """Groups that are sought, or as many of them as have a value."""
+        return min(self.question.n_sought, int(self.section.valued.sum()))
+
     def _most_probable(self) -> Int[np.ndarray, " m"]:
         _, probability = self._sought()
         # Several groups may share a probability of 1 or 0: the estimate decides between them.
-        order = np.lexsort((self.question.sign * self.estimate, probability, self.size > 0))
-        return order[::-1][: self.question.n_sought]
+        order = np.lexsort((self.question.sign * self.estimate, probability, self.section.valued))
+        return order[::-1][: self._n_found]
 
     def _extremes(self) -> str:
         places = self._most_probable()
@@ -375,7 +379,7 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
     def _equal_to(self, found: Int[np.ndarray, " m"]) -> str:
         """Name the groups that are no less extreme than the last of those found, once everything is labelled."""
         last = found[-1]
-        ties = (self.size > 0) & np.isclose(self.estimate, self.estimate[last], rtol=1e-12, atol=1e-12)
+        ties = self.section.valued & np.isclose(self.estimate, self.estimate[last], rtol=1e-12, atol=1e-12)
         names = [str(self.groups[g]) for g in np.flatnonzero(ties) if g not in found]
         if self.guarantee != "exact" or not names:
             return ""
@@ -384,13 +388,13 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
 
     def _most(self) -> str:
         """Say which groups are sought."""
-        m = self.question.n_sought
+        m = self._n_found
         return f"{m} {self.question.adjective}" if m > 1 else self.question.adjective
 
     def _fill(self, values: np.ndarray) -> np.ndarray:
-        """Spread values of the groups with items over all groups, 0 elsewhere."""
+        """Spread values of the groups that have one over all groups, 0 elsewhere."""
         out = np.zeros(len(self.groups), values.dtype)
-        out[self.size > 0] = values
+        out[self.section.valued] = values
         return out
 
 

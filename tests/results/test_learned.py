@@ -110,6 +110,35 @@ def test_overall_recall_is_exact_once_all_is_labelled_though_a_group_has_no_posi
     assert "No positive item is known" not in result.summary()
 
 
+@pytest.mark.parametrize("m", [1, 3])
+def test_a_group_that_is_known_to_have_no_positive_item_is_not_among_the_lowest_in_recall(m):
+    sites = np.repeat([*"abc"], [30, 30, 6])
+    pool = ba.Pool(predictions=np.arange(66) % 2, groups={"site": sites})
+    labels = np.repeat([1, 0], [60, 6])
+    labels[:4] = [0, 1, 0, 1]
+    a = ba.assess(pool, ba.LowestRecall("site", m=m))
+    a.tell(range(66), labels)
+    result = a.result()
+    assert "c" not in result.identified
+    assert result.headline.startswith("The 2 lowest" if m == 3 else "The lowest")
+    assert "c (" not in result.headline
+    assert result.rank[2] == result.probability_among_worst(m)[2] == 0
+    assert result.rank.max() <= 2
+    assert result.table()["group"][-1] == "c"
+    assert "c" not in [text.get_text() for text in result.plot().get_yticklabels()]
+    assert "shown is what the prior makes of it, without a rank." in result.summary()
+    of_population = a.result(question=ba.LowestRecall("site", m=m, target="population"))
+    assert of_population.rank[2] > 0  # where it has one, too
+
+
+def test_where_no_item_of_any_group_is_positive_groups_are_shown_as_the_prior_has_them():
+    pool = ba.Pool(predictions=np.arange(6) % 2, groups={"site": [*"aaabbb"]})
+    a = ba.assess(pool, ba.LowestRecall("site"))
+    a.tell(range(6), np.zeros(6, int))
+    assert len(a.result().identified) == 1
+    assert "No item is positive in 2 of 2 groups" in a.result().summary()
+
+
 def test_a_right_prior_is_hardly_ever_contradicted():
     """The odds, a likelihood ratio, exceed 100 with probability 1/100 at most; the number adds half of that."""
     rng, n_campaigns = np.random.default_rng(1), 80

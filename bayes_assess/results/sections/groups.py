@@ -34,6 +34,11 @@ class GroupSection(Section):
         """Whether there is one group, all items, so that the answer is a number without ranks."""
         return False
 
+    @property
+    def valued(self) -> Bool[np.ndarray, " G"]:
+        """Which groups have a value, as far as is known, (G,): those with items."""
+        return self.evidence.size > 0
+
     @cached_property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         """Value over the whole pool, groups weighted by their shares: estimate and credible interval."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.seeds import jax_key
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE, share_found
@@ -45,6 +45,13 @@ class Recalls(GroupSection):
         """Positive labels whose items the system has found, (G,)."""
         return self.evidence.counts[:, FOUND]
 
+    @property
+    def valued(self) -> Bool[np.ndarray, " G"]:
+        """Which groups have a recall, as far as is known, (G,): not those whose items are all known to be negative."""
+        known, filled = self.evidence, super().valued
+        positive = filled & ((self.positives > 0) | (known.labelled < known.size))
+        return positive if self.question.target == "pool" and positive.any() else filled
+
     def columns(self) -> dict[str, np.ndarray]:
         """Count the positive labels, and those that were found."""
         return {"positive": self.positives, "found": self.successes}
@@ -70,9 +77,10 @@ class Recalls(GroupSection):
         among = f"of {plural(int((known.size > 0).sum()), 'group')}"
         unknown, absent = (int((bare & which).sum()) for which in (~all_labelled, all_labelled))
         makes = "what the prior makes of it"
+        unranked = ", without a rank" if self.valued.sum() < (known.size > 0).sum() else ""
         return [
             *[f"No positive item is known in {unknown} {among}: recall there is {makes}."] * (unknown > 0),
-            *[f"No item is positive in {absent} {among}: recall there is not defined; shown is {makes}."]
+            *[f"No item is positive in {absent} {among}: recall there is not defined; shown is {makes}{unranked}."]
             * (absent > 0),
         ]
 
