@@ -92,8 +92,8 @@ def _groups(full: Table, sought: str) -> Table:
     if "accuracy" in full.columns:
         columns["accuracy"] = full["accuracy"]
     else:
-        ends = zip(full["rank_lower"], full["rank_upper"], full["items"], strict=True)
-        columns["rank"] = [f"{first}-{last}" if size else "-" for first, last, size in ends]
+        ends = zip(full["rank_lower"], full["rank_upper"], strict=True)
+        columns["rank"] = [f"{first}-{last}" if last else "-" for first, last in ends]
     short = re.sub(r"p_among_(\d+)_(\w+)", r"p_\2_\1", sought)
     columns[short] = full[sought]
     return _fitted(columns, full.title, ("estimate", "accuracy", short))

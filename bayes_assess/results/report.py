@@ -12,11 +12,12 @@ import datetime
 import html
 import io
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from bayes_assess import __version__
 from bayes_assess._tools.arrays import show
@@ -40,6 +41,7 @@ _ROWS = 1_000  # of a table; a longer one shows its head and its tail
 _NUMPY = re.compile(r"np\.\w+\(((?:'[^']*')|(?:\"[^\"]*\")|[\w.+-]+)\)")
 _TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+"  # Hebrew, Arabic and their kin
 _RIGHT_TO_LEFT = re.compile(rf"({_TO_LEFT}(?:[\W_]+{_TO_LEFT})*)")
+_LACKING_GLYPH = re.compile(r"Glyph \d+ .*missing from")  # a warning of Matplotlib
 _LONGEST = 300  # characters of a question
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~@])")
 
@@ -255,13 +257,33 @@ def _in_html(text: str) -> str:
 
 
 def _svg(axes: Axes) -> bytes:
-    """Draw a figure on no background; the same figure gives the same bytes."""
+    """Draw a figure on no background; the same figure gives the same bytes.
+
+    Letters are drawn as paths, which look alike everywhere, unless the font lacks some of them: then all text stays
+    text, for which the browser has fonts of its own.
+    """
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        drawn = _svg_with(axes, "path")
+    lacking = [warning for warning in found if _LACKING_GLYPH.match(str(warning.message))]
+    for warning in found:
+        if warning not in lacking:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if not lacking:
+        return drawn
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _LACKING_GLYPH.pattern)
+        return _svg_with(axes, "none")
+
+
+def _svg_with(axes: Axes, letters: Literal["path", "none"]) -> bytes:
+    """Draw a figure with letters as paths, or as text."""
     import matplotlib
 
     figure = axes.get_figure(root=True)
     assert figure is not None
     drawn = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "bayes_assess", "svg.fonttype": "path"}):
+    with matplotlib.rc_context({"svg.hashsalt": "bayes_assess", "svg.fonttype": letters}):
         figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
     return drawn.getvalue()
 

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
+from bayes_assess.cli.tables import narrow
 from bayes_assess.results._learned import contradiction, what_was_learned
 from made import labelled_sessions
 
@@ -125,6 +126,7 @@ def test_a_group_that_is_known_to_have_no_positive_item_is_not_among_the_lowest_
     assert result.rank[2] == result.probability_among_worst(m)[2] == 0
     assert result.rank.max() <= 2
     assert result.table()["group"][-1] == "c"
+    assert next(row for row in str(narrow(result)[0]).splitlines() if row.startswith("c ")).split()[-2] == "-"
     assert "c" not in [text.get_text() for text in result.plot().get_yticklabels()]
     assert "shown is what the prior makes of it, without a rank." in result.summary()
     of_population = a.result(question=ba.LowestRecall("site", m=m, target="population"))

@@ -167,6 +167,20 @@ def test_names_that_run_from_right_to_left_do_not_turn_figures_round():
     assert f"<p>{html.escape(line).replace(south, f'<bdi>{south}</bdi>')}</p>" in page
 
 
+def drawing(page):
+    found = Tags()
+    found.feed(page)
+    return base64.b64decode(found.links[0].split(",")[1]).decode()
+
+
+def test_names_that_the_font_of_figures_lacks_are_left_to_the_browser():
+    """Warnings are errors here: none is raised about the letters either."""
+    for name, as_text in (("Ōsaka", False), ("\u75c5\u9662", True)):
+        pool = ba.Pool(predictions=["a", "b"] * 4, groups={"site": ["north", name] * 4})
+        page = as_html(ba.assess(pool, ba.GroupAccuracy(by="site")).result())
+        assert (f">{name}</text>" in drawing(page)) is as_text
+
+
 def test_a_report_is_of_a_known_format_and_leaves_no_half_of_itself(tmp_path):
     result = hostile(ba.GroupAccuracy(), design="random")
     with pytest.raises(ba.OutputError, match="the suffix of"):
