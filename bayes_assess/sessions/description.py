@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.axes import T
 from bayes_assess.designs import DESIGNS, Design, find_design
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
@@ -110,7 +111,8 @@ def read_description(
     # Numbers may be taken as they are told, of a pool that also knows them rounded.
     items = meta["items"]
     if all(meta["pool"] != known.fingerprint() for known in (pool, pool.exact) if known is not None):
-        raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'], items)}.")
+        how = _read_otherwise(meta["source"], pool)
+        raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'], items)}.{how}")
     if question is None:
         question = described_question(meta["question"])
     else:
@@ -122,6 +124,15 @@ def read_description(
     question = question.for_pool(pool)
     design = find_design(design, question.n_sought, question.designs)
     return question, design, described_belief(meta["prior"]), meta["seed"]
+
+
+def _read_otherwise(source: Mapping[str, Any] | None, pool: Pool) -> str:
+    """Say with which groups the command line read the pool of a journal, if this one has others."""
+    groups = None if source is None else source["options"].get("groups")
+    if groups is None or set(groups) == set(pool.groups):
+        return ""
+    found = f"has {listing(list(pool.groups))}" if pool.groups else "has none"
+    return f" The command line read it with groups={list(groups)}, and this one {found}."
 
 
 def describe_ranked(

@@ -462,6 +462,14 @@ def test_a_changed_pool_is_refused(run, pool_file):
         assert "another pool" in refused(*command)
 
 
+def test_python_is_told_with_which_groups_the_command_line_read_a_pool(tmp_path, pool_file):
+    path, read = tmp_path / "by_site.db", {"classes": ["bird", "cat", "dog"]}
+    done("start", pool_file, "--by", "site", "--classes", "bird,cat,dog", "--out", path)
+    with pytest.raises(ba.JournalError, match=r"with groups=\['site'\], and this one has none\."):
+        ba.resume(path, ba.read_pool(pool_file, **read))
+    assert ba.resume(path, ba.read_pool(pool_file, **read, groups=["site"])).labels_used == 0
+
+
 def test_a_moved_pool_is_found_beside_the_journal_or_named(run, pool_file, tmp_path):
     together = tmp_path / "together"
     together.mkdir()
