@@ -191,7 +191,7 @@ F1 [0.667, 0.667].
         """
         if measure != "f1":
             raise QuestionError(f"The best threshold is that of the greatest 'f1'; found {show(measure)}.")
-        return self._point(int(np.argmax(self._f1(slice(None))[0])))
+        return self._point(self._greatest_f1)
 
     def table(self, rows: int | None = _ROWS) -> Table:
         """Tabulate precision and recall with their intervals, a row per threshold.
@@ -290,6 +290,11 @@ F1 [0.667, 0.667].
             labelled = LabelledByAttribute.of(self.cells.measure, self.evidence.counts)
             possible = possible_values(cells_table(self.cells), labelled)
         return np.concatenate([counts, shares]).clip(possible[:, :1], possible[:, 1:])
+
+    @cached_property
+    def _greatest_f1(self) -> int:
+        """Place of the threshold with the greatest F1."""
+        return int(np.argmax(self._f1(slice(None))[0]))
 
     def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""

@@ -145,6 +145,13 @@ def test_the_best_threshold_has_the_greatest_f1(believed, exact):
         exact.best("accuracy")
 
 
+def test_a_report_seeks_the_best_threshold_once(monkeypatch, tmp_path):
+    result, sought, f1 = told(60, design="variance_reduction").result(), [], CurveResult._f1
+    monkeypatch.setattr(CurveResult, "_f1", lambda self, places: sought.append(places) or f1(self, places))
+    result.report(tmp_path / "curve.html")
+    assert sought.count(slice(None)) == 1
+
+
 def test_a_table_has_twenty_rows_unless_all_are_asked_for(believed, exact):
     for result in (believed, exact):
         assert len(result.table()) == 20
