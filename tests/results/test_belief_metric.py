@@ -323,3 +323,12 @@ def test_random_labels_are_counted_among_the_items_of_the_groups_compared():
     pool = ba.Pool(predictions=np.arange(60) % 2, groups={"g": np.repeat(["a", "b", "c"], 20)})
     said = ba.assess(pool, ba.Compare("a", "b", by="g", measure="f1")).result().summary()
     assert "no random label among 20 items not predicted positive yet" in said
+
+
+def test_of_measures_of_every_class_it_is_said_that_random_items_are_counted_for_one():
+    labels = np.arange(60) % 3
+    for measure, said in (("recall_per_class", "for one class at a time"), ("recall_macro", "no ratio of sums")):
+        a = ba.assess(ba.Pool(predictions=np.roll(labels, 7)), ba.Metric(measure))
+        queries = a.ask(20)
+        a.tell(queries.ids, labels[queries.ids])
+        assert said in a.result().summary()

@@ -18,6 +18,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import posterior_measure, simultaneous_band
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.estimators.verdicts import region_masses
+from bayes_assess.measures import LossTable
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import CONTRADICTING, KNOWN, SAID
 from bayes_assess.results.evidence._belief_draws import BeliefDraws
@@ -218,9 +219,13 @@ class Believed(BeliefDraws):
 
     def _known_without_account(self, without: str | None) -> str:
         """Say what is known without trust where random items have not been counted for these measures, and why."""
-        bounded = len(ratio_losses(cells_table(self.cells)).outputs)
-        said = "what is asked is no ratio of sums, which random items alone could bound"
-        why = "the session kept account of its own measure alone" if bounded else said
+        table = cells_table(self.cells)
+        if len(ratio_losses(table).outputs):
+            why = "the session kept account of its own measure alone"
+        elif isinstance(table, LossTable) and any(part.n_outputs == table.n_classes > 1 for part in table.parts):
+            why = "random items are counted for one class at a time, which a question names as the positive one"
+        else:
+            why = "what is asked is no ratio of sums, which random items alone could bound"
         if without is None:
             return f"Without trusting the {self.trusted}, nothing can be said: {why}"
         return f"{without}, whatever items without a label turn out to be: {why}"
