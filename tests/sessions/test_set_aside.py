@@ -327,3 +327,13 @@ def test_nothing_waits_where_no_label_is_missing_before_a_random_one():
     assert steps.awaited() == 0  # the label that waits is of no random item
     steps.tell(np.array([2]), np.array([1]))
     assert steps.awaited() == 1
+
+
+def test_of_groups_without_items_set_aside_nothing_is_supposed():
+    """The rate of b is the same whatever the items of a turn out to be."""
+    pool = ba.Pool(predictions=np.arange(80) % 2, groups={"site": np.repeat(["a", "b"], 40)})
+    session = ba.assess(pool, ba.Rate(by="site"))
+    session.tell(range(20, 60), np.arange(40) % 2)
+    session.skip(range(6))
+    supposed = [line for line in session.result().summary().splitlines() if "would be if all of them" in line]
+    assert [line[:13] for line in supposed] == ["Rate (site a)"]
