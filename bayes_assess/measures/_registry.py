@@ -22,8 +22,12 @@ _SHORT = {"mae": "mean_absolute_error", "mse": "mean_squared_error", "rmse": "ro
 _OTHER_NAMES = {  # under which people ask for measures
     "sensitivity": "recall",
     "tpr": "recall",
+    "true_positive_rate": "recall",
+    "hit_rate": "recall",
     "tnr": "specificity",
+    "true_negative_rate": "specificity",
     "ppv": "precision",
+    "positive_predictive_value": "precision",
     "mcc": "matthews_corrcoef",
     "phi": "matthews_corrcoef",
     "kappa": "cohen_kappa",
@@ -38,7 +42,38 @@ _OTHER_NAMES = {  # under which people ask for measures
     "error_rate": "zero_one_loss",
     "prevalence": "rate",
 }
+_COMPLEMENTS = {  # of measures, under the names by which people ask for 1 less these
+    "fnr": "recall",
+    "false_negative_rate": "recall",
+    "miss_rate": "recall",
+    "fpr": "specificity",
+    "false_positive_rate": "specificity",
+    "false_alarm_rate": "specificity",
+    "fdr": "precision",
+    "false_discovery_rate": "precision",
+}
+_OF_THE_OTHER_CLASS = {"npv": "precision", "negative_predictive_value": "precision"}
+_CALIBRATION_ERRORS = ("ece", "expected_calibration_error", "calibration_error")
 _AVERAGES = ("binary", "per_class", "macro", "micro", "weighted")
+
+
+def _meant(text: str) -> str:
+    """Say which measure a name may mean, the end of a sentence.
+
+    Examples
+    --------
+    >>> _meant("FNR"), _meant("Sensitivity")
+    ("it is 1 less 'recall': ask for that.", "did you mean 'recall'?")
+    """
+    for complement in near_names(text, _COMPLEMENTS, cutoff=1.0):
+        return f"it is 1 less {_COMPLEMENTS[complement]!r}: ask for that."
+    for other in near_names(text, _OF_THE_OTHER_CLASS, cutoff=1.0):
+        return f"it is {_OF_THE_OTHER_CLASS[other]!r} of the negative class: name that as the positive one."
+    if near_names(text, _CALIBRATION_ERRORS, cutoff=1.0):
+        return "calibration errors are what the questions Calibration and LeastCalibrated ask for."
+    others = near_names(text, _OTHER_NAMES, cutoff=1.0, end="_score")
+    near = [_OTHER_NAMES[other] for other in others] or near_names(text, MEASURES, cutoff=0.5, end="_score")
+    return f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."
 
 
 def measure(name: str, **options: object) -> Measure:
@@ -88,10 +123,7 @@ def measure(name: str, **options: object) -> Measure:
     text = _SHORT.get(str(name), str(name))
     make = MEASURES.get(text) or MEASURES.get(text.removesuffix("_score"))
     if make is None:
-        others = near_names(text, _OTHER_NAMES, cutoff=1.0, end="_score")
-        near = [_OTHER_NAMES[other] for other in others] or near_names(text, MEASURES, cutoff=0.5, end="_score")
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."
-        raise QuestionError(f"There is no measure {show(name)}; {hint}")
+        raise QuestionError(f"There is no measure {show(name)}; {_meant(text)}")
     try:
         inspect.signature(make).bind(**options)
     except TypeError as error:

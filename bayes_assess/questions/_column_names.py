@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import QuestionError
 
 
 def check_by(what: str, by: object) -> None:
     """Raise QuestionError unless the groups of a measure are those of a column, or there are none."""
+    listed = isinstance(by, list | tuple) and all(isinstance(name, str) for name in by)
+    if listed and 1 < len(by) == len(set(by)):  # names of columns, not values of items
+        raise QuestionError(
+            f"The groups of {what} are those of one column, and these are {listing(by)}: give the pool a column of "
+            "what an item has in all of them, such as 'cat, north', and name that one."
+        )
     if by is not None and not isinstance(by, str):
         raise QuestionError(f"The groups of {what} are those of a column of the pool: give its name; found {show(by)}.")
 

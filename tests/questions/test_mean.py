@@ -257,6 +257,8 @@ NAMED = ba.Pool(predictions=["a", "b", "c"])
         (lambda: ba.assess(NAMED, ba.Mean([0, 0, 1e-300])), "from 0 to 1e-300, less than 1e-60 apart"),
         (lambda: ba.Mean(3), "a mapping from classes to numbers, or a number for every class; found 3"),
         (lambda: ba.assess(POOL, ba.Mean(by="site")), "no group column 'site'"),
+        (lambda: ba.Mean(by=["site", "sex"]), "are those of one column, and these are 'site', 'sex': give the pool a"),
+        (lambda: ba.Mean(by=["a"] * 3), r"are those of a column of the pool: give its name; found \['a'"),
         (lambda: ba.Mean(by=SYSTEM), "The groups of a mean are those of a column of the pool: give its name"),
         (lambda: ba.assess(ba.Pool(predictions=["1;2", "-"], multilabel=True), ba.Mean()), "one label each"),
     ],
