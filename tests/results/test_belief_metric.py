@@ -325,6 +325,21 @@ def test_random_labels_are_counted_among_the_items_of_the_groups_compared():
     assert "no random label among 20 items not predicted positive yet" in said
 
 
+def test_a_recall_of_items_that_are_all_predicted_negative_is_zero_or_not_defined():
+    """Which of these it is, labels tell: a positive one of b, none of c."""
+    pool = ba.Pool(predictions=[1, 0] * 20 + [0] * 10, groups={"site": ["a"] * 40 + ["b"] * 6 + ["c"] * 4})
+    labels = np.r_[np.tile([1, 0], 20), 1, np.zeros(9, int)]
+    a = ba.assess(pool, ba.Metric("recall", by="site"))
+    open_ = "recall (site b), recall (site c) are 0, or not defined, if their denominators turn out to be 0."
+    assert open_ in a.result().summary()
+    a.tell(range(46), labels[:46])
+    assert "recall (site c) is 0, or not defined, if its denominator turns out to be 0." in a.result().summary()
+    a.tell(range(46, 50), labels[46:])
+    summary = a.result().summary()
+    assert "turn" not in summary
+    assert "recall (site c) is not defined, as its denominator is 0, and counts as 0." in summary
+
+
 def test_of_measures_of_every_class_it_is_said_that_random_items_are_counted_for_one():
     labels = np.arange(60) % 3
     for measure, said in (("recall_per_class", "for one class at a time"), ("recall_macro", "no ratio of sums")):

@@ -213,11 +213,9 @@ class BeliefDraws(OnMeasures):
     def undefined_in_draws(self) -> Bool[np.ndarray, " k"]:
         """Measures that need not be defined, and that are 0 in many draws for that, (k,)."""
         zero = ~self.certain & ((self.found.draws == 0).mean(0) >= _OFTEN)
-        if not zero.any() or not self._has_ratios or not self.labels_used or self.question.measures_compared == "two":
+        if not zero.any() or not self.labels_used or self.question.measures_compared == "two":
             return np.zeros_like(zero)
-        # Of two labels at least one is not the positive one, without which a denominator may be 0.
-        defined = self._defined_if(np.eye(2, cells_table(self.cells).n_classes))
-        return zero & ~self.undefined & ~defined.all(0)
+        return zero & ~self.undefined & self.perhaps_undefined
 
     @property
     def trusted(self) -> str:

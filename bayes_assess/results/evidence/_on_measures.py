@@ -35,6 +35,10 @@ _NEED_NOT_BE_DEFINED = (
     "{} counts as 0 if its denominator turns out to be 0, which the labels so far leave possible.",
     "{} count as 0 if their denominators turn out to be 0, which the labels so far leave possible.",
 )
+_PERHAPS_NOT_DEFINED = (
+    "{} is 0, or not defined, if its denominator turns out to be 0.",
+    "{} are 0, or not defined, if their denominators turn out to be 0.",
+)
 _NOT_ALL_DEFINED = (
     "In {} a ratio is not defined, as its denominator is 0, and counts as 0.",
     "In each of {} a ratio is not defined, as its denominator is 0, and counts as 0.",
@@ -143,6 +147,17 @@ class OnMeasures(EvidenceBase):
             return np.asarray(table.defined(table.mean(items / items.sum((1, 2), keepdims=True))))
 
     @property
+    def perhaps_undefined(self) -> Bool[np.ndarray, " k"]:
+        """Measures with a ratio whose denominator is 0 if all labels that are missing are of some class, (k,).
+
+        Such as the recall of a group in which no positive item is known.
+        """
+        if not self._has_ratios:
+            return np.zeros(len(self.groups), bool)
+        # Of two labels at least one is not the positive one, without which a denominator may be 0.
+        return ~self._defined_if(np.eye(2, cells_table(self.cells).n_classes)).all(0)
+
+    @property
     def undefined_in_draws(self) -> Bool[np.ndarray, " k"]:
         """Measures that need not be defined, and that are 0 in many draws for that, (k,)."""
         return np.zeros(len(self.groups), bool)
@@ -152,10 +167,14 @@ class OnMeasures(EvidenceBase):
         heads = [re.split(r"[ \[(]", name)[0] for name in self.groups.tolist()]
         counted = np.isin(heads, [name for name in MEASURES if name not in _LEFT_OUT])
         undefined = self.undefined
-        zero = undefined & self.certain & (self.value == 0)
+        known_zero = self.certain & (self.value == 0)
+        zero, open_ = undefined & known_zero, ~undefined & counted & known_zero
+        if open_.any():
+            open_ &= self.perhaps_undefined
         lines = []
         for which, words in (
             (zero, _NOT_DEFINED),
+            (open_, _PERHAPS_NOT_DEFINED),
             (undefined & counted & ~zero, _NOT_ALL_DEFINED),
             (self.undefined_in_draws, _NEED_NOT_BE_DEFINED),
         ):
