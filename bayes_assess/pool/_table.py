@@ -104,7 +104,10 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
     """Raise PoolError if a column is missing, or one alone is named as those of several classes."""
     for name in columns.all:
         if name not in present:
-            raise PoolError(f"There is no {what} {name!r}; the {what}s are {columns_shown(present)}.")
+            parts = {part.strip() for part in str(name).split(",")}
+            several = f" One {what} is named here; for groups by several, add one of what a row has in all of them."
+            hint = several if len(parts) > 1 and parts <= set(map(str, present)) else ""
+            raise PoolError(f"There is no {what} {name!r}; the {what}s are {columns_shown(present)}.{hint}")
     if isinstance(columns.scores, list) and len(columns.scores) == 1 and not columns.multilabel:
         (only,) = columns.scores
         raise PoolError(

@@ -470,6 +470,13 @@ def test_python_is_told_with_which_groups_the_command_line_read_a_pool(tmp_path,
     assert ba.resume(path, ba.read_pool(pool_file, **read, groups=["site"])).labels_used == 0
 
 
+def test_groups_by_two_columns_are_told_to_be_one(tmp_path, pool_file):
+    said = refused("start", pool_file, "--by", "site,prediction", "--out", tmp_path / "crossed.db")
+    assert "There is no column 'site,prediction'" in said
+    assert said.endswith("for groups by several, add one of what a row has in all of them.")
+    assert "for groups" not in refused("start", pool_file, "--by", "site,ward", "--out", tmp_path / "crossed.db")
+
+
 def test_a_moved_pool_is_found_beside_the_journal_or_named(run, pool_file, tmp_path):
     together = tmp_path / "together"
     together.mkdir()
