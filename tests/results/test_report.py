@@ -167,6 +167,20 @@ def test_names_that_run_from_right_to_left_do_not_turn_figures_round():
     assert f"<p>{html.escape(line).replace(south, f'<bdi>{south}</bdi>')}</p>" in page
 
 
+def test_a_figure_of_all_pairs_of_many_groups_is_of_the_first_and_last_of_them():
+    shops, right = np.arange(450) % 45, (np.arange(450) % 45 > 5) | (np.arange(450) % 4 == 0)
+    pool = ba.Pool(predictions=np.ones(450, int), classes=[0, 1], groups={"shop": shops})
+    a = ba.assess(pool, ba.Compare(by="shop"))
+    a.tell(range(450), right.astype(int))
+    result = a.result()
+    ax = result.plot()
+    shown = [int(text.get_text()) for text in ax.get_yticklabels()]
+    assert len(shown) == 40
+    assert {0, 1, 2, 3, 4, 5} <= set(shown)
+    assert ", 20 lowest and 20 highest of 45 groups: " in " ".join(ax.get_title(loc="left").split())
+    assert "data:image/svg" in as_html(result)
+
+
 def drawing(page):
     found = Tags()
     found.feed(page)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SURE = 0.95
+_SHOWN = 40  # groups of a figure, at most
 _DRAW_NUMBERS = 20_000_000  # of the draws of all differences, within these bounds
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
 
@@ -81,10 +82,17 @@ class AllSides(Section):
         return pairs_table(self.order.names, self.compared if compared is None else compared, title)
 
     def plot(self, ax: Axes | None) -> Axes:
-        """Draw how sure it is which of every two groups is better, as a heat map."""
+        """Draw how sure it is which of every two groups is better, as a heat map; of many, of the first and last."""
         better = f"Better by more than {self.rope}" if self.question.rope else "Better"
-        title = f"{better}: {self.evidence._progress()}"
-        return plots.pairs(self.compared.masses, [str(name) for name in self.order.names], title=title, ax=ax)
+        names, shown = self.order.names, np.arange(len(self.order.names))
+        of_groups = ""
+        if len(names) > _SHOWN:
+            ranked = np.argsort(self.order.value, kind="stable")
+            shown = np.sort(np.concatenate([ranked[: _SHOWN // 2], ranked[-_SHOWN // 2 :]]))
+            of_groups = f", {_SHOWN // 2} lowest and {_SHOWN // 2} highest of {len(names):,} groups"
+        title = f"{better}{of_groups}: {self.evidence._progress()}"
+        masses = self.compared.masses[np.ix_(shown, shown)]
+        return plots.pairs(masses, [str(name) for name in names[shown]], title=title, ax=ax)
 
     @abstractmethod
     def answer(self, best: Callable[[], list[str]]) -> list[str]:
