@@ -218,6 +218,8 @@ def test_a_report_is_of_a_known_format_and_leaves_no_half_of_itself(tmp_path):
         (ba.Compare("new", "old", measure="f1"), "Has new or old the higher F1?"),
         (ba.Compare("cat", "dog", by="prediction"), "Is cat or dog more accurate?"),
         (ba.Compare(by="site"), "Which groups by site are more accurate than which?"),
+        (ba.Best(["old", "new"]), "Which of old and new has the highest accuracy?"),
+        (ba.Best([f"v{i}" for i in range(9)]), "Which of 9 systems has the highest accuracy?"),
         (ba.PRCurve(), "How do precision and recall change with the threshold?"),
         (ba.Calibration(), "How well is the confidence calibrated?"),
     ],
