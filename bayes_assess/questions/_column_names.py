@@ -10,10 +10,10 @@ from bayes_assess.errors import QuestionError
 
 def check_by(what: str, by: object) -> None:
     """Raise QuestionError unless the groups of a measure are those of a column, or there are none."""
-    listed = isinstance(by, list | tuple) and all(isinstance(name, str) for name in by)
-    if listed and 1 < len(by) == len(set(by)):  # names of columns, not values of items
+    names = [name for name in by if isinstance(name, str)] if isinstance(by, list | tuple) else []
+    if 1 < len(names) == len(set(names)):  # of columns: values of items occur more than once
         raise QuestionError(
-            f"The groups of {what} are those of one column, and these are {listing(by)}: give the pool a column of "
+            f"The groups of {what} are those of one column, and these are {listing(names)}: give the pool a column of "
             "what an item has in all of them, such as 'cat, north', and name that one."
         )
     if by is not None and not isinstance(by, str):

@@ -284,7 +284,7 @@ class Believed(BeliefDraws):
         return [
             self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])
             for i, name in enumerate(self.groups)
-            if not np.array_equal(*(draws[:, i] for draws in self.supposed))  # items set aside may be of other groups
+            if (self.supposed[0][:, i] != self.supposed[1][:, i]).any()  # items set aside may be of other groups
         ]
 
     @property
