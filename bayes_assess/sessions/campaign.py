@@ -33,6 +33,8 @@ from bayes_assess.sessions.other_beliefs import said_of_few_draws
 from bayes_assess.sessions.runs import PIECE, Run, between_refreshes, pieces, read_run
 from bayes_assess.sessions.snapshots import Snapshots
 
+_MANY_MISSING = 0.1  # labels of batches that came back in part, per label, above which answers speak of them
+
 
 class Campaign(Course):
     """What events have made of a pool and a design; sessions add what people call.
@@ -273,6 +275,7 @@ class Campaign(Course):
                 *self._of_steps(asked),
                 *few,
                 *notes,
+                *self._of_labels_missing(asked, cells, counts),
                 *self._of_items_set_aside(asked.labels_each),
                 *self._annotators.said(),
             ),
@@ -328,6 +331,28 @@ class Campaign(Course):
         wait = f"some wait for {plural(n, 'item')} that {'has' if n == 1 else 'have'} no label yet"
         them = "it" if n == 1 else "them"
         return (f"Random labels count in the order of asking, and {wait}: label, skip or release {them}.",)
+
+    def _of_labels_missing(self, asked: Question, cells: Cells, counts: Int[Array, "K O"]) -> tuple[str, ...]:
+        """Say how many labels of batches that came back in part are missing, where they are many.
+
+        Whoever leaves out hard items, or tells the easy ones first, has chosen which labels there are.
+        """
+        book = self._items
+        if book.n_pending <= _MANY_MISSING * book.n_labelled or asked.settled(cells, np.asarray(counts)):
+            return ()
+        asks = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "ask"]
+        batch, items = np.repeat(np.arange(len(asks)), [len(ids) for ids in asks]), np.concatenate(asks)
+        items = self._units.named(items)
+        out = np.isin(items, book.awaited)
+        in_part = np.isin(batch, np.intersect1d(batch[out], batch[~out]))
+        n = asked.labels_each * len(np.unique(items[out & in_part]))
+        if n <= _MANY_MISSING * book.n_labelled * asked.labels_each:
+            return ()
+        have, them = ("has", "it") if n == 1 else ("have", "them")
+        return (
+            f"{plural(n, 'item')} of batches that came back in part {have} no label yet; the answer takes {them} to be "
+            "like the others.",
+        )
 
     def _of_items_set_aside(self, labels_each: int) -> tuple[str, ...]:
         """Say of which labels it looks as if nobody had asked for them because their items had been set aside."""

@@ -337,3 +337,27 @@ def test_of_groups_without_items_set_aside_nothing_is_supposed():
     session.skip(range(6))
     supposed = [line for line in session.result().summary().splitlines() if "would be if all of them" in line]
     assert [line[:13] for line in supposed] == ["Rate (site a)"]
+
+
+@pytest.mark.parametrize(
+    ("question", "design"),
+    [
+        (ba.GroupAccuracy(), "thompson"),
+        (ba.Metric("f1"), "variance_reduction"),
+        (ba.Rate(), "passive"),
+        (ba.PRCurve(), "poisson"),
+    ],
+    ids=["groups", "belief", "weights", "batches"],
+)
+def test_many_labels_that_are_missing_of_batches_that_came_back_in_part_are_said(question, design):
+    """Whole batches that are still out are no reason to think that their items are of another kind."""
+    scores = (np.arange(200) + 0.5) / 200
+    a = ba.assess(ba.Pool(scores=scores), question, design=design)
+    first = a.ask(20)
+    a.ask(20)
+    said = "of batches that came back in part have no label yet; the answer takes them to be like the others."
+    assert "in part" not in a.result().summary()
+    a.tell(first.ids[:15], (scores[first.ids[:15]] > 0.6).astype(int))
+    assert f"5 items {said}" in a.result().summary()
+    a.tell(first.ids[15:19], (scores[first.ids[15:19]] > 0.6).astype(int))
+    assert "in part" not in a.result().summary()  # one of twenty
