@@ -155,7 +155,7 @@ class OnMeasures(EvidenceBase):
         if not self._has_ratios:
             return np.zeros(len(self.groups), bool)
         # Of two labels at least one is not the positive one, without which a denominator may be 0.
-        return ~self._defined_if(np.eye(2, cells_table(self.cells).n_classes)).all(0)
+        return np.asarray(~self._defined_if(np.eye(2, cells_table(self.cells).n_classes)).all(0))
 
     @property
     def undefined_in_draws(self) -> Bool[np.ndarray, " k"]:
