@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,6 +29,7 @@ _TELLING = ("id", "prediction", "confidence", "score")
 _MISSING = {"", "nan", "NaN", "NA", "null", "None"}  # in a column of numbers; elsewhere only "" is missing
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:[.]([0-9]+))?(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_INEXACT = 2.0**53  # from where on floating-point numbers leave whole numbers out
 _FLAGS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
@@ -187,7 +189,7 @@ class _Held:
         integers = text_as_int(np.array(cells)) if (numbers == np.floor(numbers)).all() else None
         return numbers if integers is None else integers
 
-    def _pointed(self, cells: list[str]) -> list[str]:
+    def _pointed(self, cells: Sequence[str]) -> list[str]:
         """Return numbers with decimal points in the place of commas, if these cannot be anything else."""
         having = [cell for cell in cells if "," in cell]
         no_thousands = self._file.delimiter != "," or not all(map(_THOUSANDS.fullmatch, having))
@@ -226,7 +228,7 @@ class _Held:
         values = dict(zip(alike, self._values(alike, classes).tolist(), strict=True))
         for name, texts in self._texts.items():
             in_order = list(texts)
-            own = np.array([values[text] for text in in_order]) if name in together else self._values(in_order)
+            own = np.array([values[text] for text in in_order]) if name in together else self._groups(in_order)
             arrays[name] = CodedColumn(own, np.concatenate(self._parts[name]))
         return arrays
 
@@ -242,6 +244,16 @@ class _Held:
                         f"Score column {name!r} does not hold one number per row, but {value!r} in row "
                         f"{self._numbering.row(at)}."
                     ) from None
+
+    def _groups(self, texts: Sequence[str]) -> np.ndarray:
+        """Return `_values`, or the texts themselves where several are one number, or the number is another one."""
+        values = self._values(texts)
+        if values.dtype.kind != "f":
+            return values
+        exact = np.abs(values).max() < _INEXACT and len(np.unique(values)) == len(
+            set(map(Decimal, self._pointed(texts)))
+        )
+        return values if exact else np.array(texts, dtype=str)
 
     def _values(self, texts: Sequence[str], classes: set[str] | None = None) -> np.ndarray:
         """Return distinct texts as numbers or booleans if they all are, else as they are."""

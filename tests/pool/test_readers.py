@@ -461,6 +461,13 @@ def test_versions_are_no_numbers_but_formatted_numbers_are(tmp_path):
     assert pool.groups["price"].tolist() == [3.9, 3.1]
 
 
+def test_groups_whose_digits_no_float_holds_are_called_as_the_file_has_them(tmp_path):
+    rows = "a,18446744073709551613,0.10000000000000000001\nb,18446744073709551614,0.10000000000000000002\n"
+    pool = csv_pool(tmp_path, f"prediction,account,rate\n{rows}", groups=["account", "rate"])
+    assert pool.groups["account"].tolist() == ["18446744073709551613", "18446744073709551614"]
+    assert pool.groups["rate"].tolist() == ["0.10000000000000000001", "0.10000000000000000002"]
+
+
 def test_names_that_are_declared_are_names_and_no_codes(tmp_path):
     pool = csv_pool(tmp_path, "prediction\n1\n2\n1\n", classes=["1", "2", "n/a"])
     assert pool.classes[pool.predictions].tolist() == ["1", "2", "1"]

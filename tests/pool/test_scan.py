@@ -469,6 +469,34 @@ def test_a_row_of_csv_that_has_other_types_is_told(tmp_path):
     assert ba.scan_pool(typed, scores="score").n_items == 30_001
 
 
+def test_classes_and_groups_of_csv_called_yes_and_no_keep_their_names(tmp_path):
+    path = tmp_path / "pool.csv"
+    rows = [f"{i},{['no', 'yes'][i % 2]},{['T', 'F'][i % 2]},{['false', 'True'][i % 2]}" for i in range(300)]
+    path.write_text("\n".join(["id,prediction,sex,new", *rows, ""]))
+    scanned, read = (one(path, groups=["sex", "new"]) for one in (ba.scan_pool, ba.read_pool))
+    assert scanned.classes.tolist() == read.classes.tolist() == ["no", "yes"]
+    assert set(scanned.groups["sex"].tolist()) == set(read.groups["sex"].tolist()) == {"F", "T"}
+    assert set(scanned.groups["new"].tolist()) == set(read.groups["new"].tolist()) == {False, True}
+    a = ba.assess(scanned, ba.Metric("f1", positive="yes"), seed=0)
+    a.tell([1, 2], ["yes", "no"])
+    assert a.labels_used == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("to_hours(range % 2)", "INTERVAL"),
+        ("(range % 2)::INTEGER::BIT", "BIT"),
+        ("(range % 2)::BIGNUM", "BIGNUM"),
+        ("row(range % 2)", "TUPLE(BIGINT)"),
+    ],
+)
+def test_groups_of_types_whose_values_do_not_come_back_are_refused(value, kind):
+    table = duckdb.sql(f"SELECT range AS id, range % 2 AS answer, {value} AS site FROM range(100)")
+    with pytest.raises(ba.PoolError, match=re.escape(f"'site' holds values of DuckDB's type {kind}; cast it to text.")):
+        ba.scan_pool(table, predictions="answer", groups="site")
+
+
 def test_a_file_of_duckdb_and_names_on_a_connection_are_opened(tmp_path):
     path = tmp_path / "pool.db"
     connection = duckdb.connect(str(path))

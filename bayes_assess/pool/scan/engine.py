@@ -33,6 +33,8 @@ _READERS = {
     ".tsv": "read_csv",
     ".gz": "read_csv",
 }
+_FLAGS = "('true', 'false')"  # as texts of CSV; DuckDB takes yes and no for them, too, which are names
+_ODD = ("INTERVAL", "BIT", "BIGNUM", "VARINT", "TUPLE", "UNION", "VARIANT", "GEOMETRY")  # types of DuckDB's
 _OTHER_TYPE = "Error when converting column"  # begins a line of what DuckDB says of a row of CSV
 _HASHED = 15  # hexadecimal digits of MD5, 60 bits, that stand for an id that is text
 
@@ -186,6 +188,14 @@ class Engine:
             text = f"* REPLACE ({quoted(column)}::VARCHAR AS {quoted(column)})"
             self.frame = self._nw.from_native(native.project(text))
 
+    def odd_type(self, column: str) -> str | None:
+        """Return the name of a type of DuckDB's whose values come back as others, or in no order; None of others."""
+        native: Any = self._nw.to_native(self.frame)
+        if not self._kind.is_duckdb():
+            return None
+        name = str(native.types[native.columns.index(column)])
+        return name if name.partition("(")[0] in _ODD else None
+
     def with_row_numbers(self, name: str) -> None:
         """Add the number of every row, from 0, in the order in which the engine keeps them."""
         nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
@@ -293,6 +303,8 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
             if reader is None:
                 ranges = partial(_range_in_table, relation)
+            elif reader == "read_csv":
+                relation = _with_names(connection, relation, text)
             elif reader == "read_parquet":
                 relation, ranges = _with_folders(connection, relation, text), partial(_range_in_files, connection, text)
     except duckdb.Error as error:
@@ -338,6 +350,21 @@ def _with_folders(
     if not names or names & set(map(str.lower, relation.columns)):  # DuckDB would take the folder's values
         return relation
     return connection.read_parquet(text, hive_partitioning=True)
+
+
+def _with_names(
+    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
+) -> duckdb.DuckDBPyRelation:
+    """Let columns of yes and no be the texts that a CSV file has, where DuckDB takes them for true and false."""
+    flags = [name for name, kind in zip(relation.columns, relation.types, strict=True) if str(kind) == "BOOLEAN"]
+    if not flags:
+        return relation
+    as_text = connection.read_csv(text, dtype=dict.fromkeys(flags, "VARCHAR"))
+    named = []
+    for name in flags:
+        others = as_text.filter(f"lower({quoted(name)}) NOT IN {_FLAGS}").limit(1)
+        named += [name] if others.fetchall() else []
+    return connection.read_csv(text, dtype=dict.fromkeys(named, "VARCHAR")) if named else relation
 
 
 def _frugal(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

@@ -165,6 +165,9 @@ def _check(engine: Engine, layout: Layout) -> None:
                 f"The column {name!r} holds {present[name]}; an item has one prediction, and is in one group by "
                 "a column, so name columns of plain values."
             )
+        odd = engine.odd_type(name)
+        if odd is not None:
+            raise PoolError(f"The column {name!r} holds values of DuckDB's type {odd}; cast it to text.")
     own = layout.predictions
     if own is not None:
         numbers = present[own].is_numeric() or str(present[own]) == "Boolean"
