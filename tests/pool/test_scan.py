@@ -497,6 +497,22 @@ def test_groups_of_types_whose_values_do_not_come_back_are_refused(value, kind):
         ba.scan_pool(table, predictions="answer", groups="site")
 
 
+@pytest.mark.parametrize("engine", ["relation", "Polars"])
+def test_columns_that_are_called_like_those_computed_disturb_nothing_and_are_refused_where_they_are_used(
+    tmp_path, engine
+):
+    names = ["__key", "__kind", "__n", "__bin", "__c", "__score_0", "__word", "__square_u", "__first", "__id"]
+    frame = FRAME.with_columns(pl.lit(7).alias(name) for name in names)
+    source = frame.lazy() if engine == "Polars" else duckdb.connect().from_arrow(frame.to_arrow())
+    pool = ba.scan_pool(source, scores="score", groups="site", show="text")
+    a = ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0)
+    plain = ba.assess(ba.scan_pool(FRAME.lazy(), scores="score", groups="site"), ba.GroupAccuracy(by="site"), seed=0)
+    assert a.ask(20).ids.tolist() == plain.ask(20).ids.tolist()
+    for name in names[:-1]:
+        with pytest.raises(ba.PoolError, match=f"called like '{name}'; rename it"):
+            ba.scan_pool(source, scores="score", groups=name)
+
+
 def test_a_file_of_duckdb_and_names_on_a_connection_are_opened(tmp_path):
     path = tmp_path / "pool.db"
     connection = duckdb.connect(str(path))

@@ -188,6 +188,11 @@ class Engine:
             text = f"* REPLACE ({quoted(column)}::VARCHAR AS {quoted(column)})"
             self.frame = self._nw.from_native(native.project(text))
 
+    def keep(self, columns: list[str]) -> None:
+        """Leave all other columns out, whose names may be those of columns that are computed."""
+        with self.asked():
+            self.frame = self.frame.select(*columns)
+
     def odd_type(self, column: str) -> str | None:
         """Return the name of a type of DuckDB's whose values come back as others, or in no order; None of others."""
         native: Any = self._nw.to_native(self.frame)
@@ -308,7 +313,7 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             elif reader == "read_parquet":
                 relation, ranges = _with_folders(connection, relation, text), partial(_range_in_files, connection, text)
     except duckdb.Error as error:
-        said = str(error).strip().splitlines()[0].rstrip(" .!")
+        said = str(error).strip().splitlines()[0].rstrip(" .!:")
         hint = "" if reader or text.startswith(DUCKDB) else f" Files that it reads end in {', '.join(_READERS)}."
         if Path(text).suffix.lower() in DATABASES and not text.startswith(DUCKDB):
             hint = f" A table of a file of DuckDB's is '{DUCKDB}{text}/TABLE'."

@@ -11,6 +11,7 @@ engine finds the same kinds.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -31,6 +32,11 @@ BAD = "__bad"
 UNITS = 2.0**30
 _PARTS, _SPAN = 128, 512  # of each ratio; numbers per multiple of 1 / n, more than parts of both
 _SCALES = 2.0**-11, 2.0**-22
+_COMPUTED = re.compile(
+    "__(key|bin|score|top|bad|kind|show|n|sum|present|square|word|first|from|to|units|half|[ctb]|sub|number|down|one"
+    "|place|rank|at)(_.*)?",
+    re.IGNORECASE,
+)
 _SINGLE, _DOUBLE = 2.0**-25, 2.0**-30  # what a score may be below an edge of a bin and be in it
 
 
@@ -82,11 +88,28 @@ class Layout:
         return list(dict.fromkeys([*own, *self.groups, *self.systems.values()]))
 
     @property
+    def used(self) -> list[str]:
+        """All columns of the table that are used."""
+        own = [] if self.id is None else [self.id]
+        return list(dict.fromkeys([*own, *self.numbers, *self.names, *self.show]))
+
+    @property
     def keys(self) -> list[str]:
         """Columns in which rows of a kind are alike, as `with_kinds` makes them."""
         computed = [BIN] if self.numbers else []
         computed += [TOP] if isinstance(self.scores, tuple) and self.predictions is None else []
         return [*self.names, *computed]
+
+
+def is_computed(name: str) -> bool:
+    """Whether a column has a name that is one of those computed, in any case of its letters.
+
+    Examples
+    --------
+    >>> is_computed("__key"), is_computed("__Score_0"), is_computed("__index_level_0__")
+    (True, True, False)
+    """
+    return _COMPUTED.fullmatch(name) is not None
 
 
 def with_kinds(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:

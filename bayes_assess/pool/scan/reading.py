@@ -16,7 +16,7 @@ from bayes_assess.pool._columns import SHEET_COLUMNS
 from bayes_assess.pool._table import Columns, class_names, columns_chosen, columns_named, resolve_columns
 from bayes_assess.pool.scan.engine import Engine, open_engine
 from bayes_assess.pool.scan.kind_counts import count_kinds, missing_id
-from bayes_assess.pool.scan.kinds import KEY, Layout
+from bayes_assess.pool.scan.kinds import KEY, Layout, is_computed
 from bayes_assess.pool.scan.pool import TablePool
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def scan_pool(
     if layout.id is not None:
         engine.spell_out(layout.id)
     _check(engine, layout)
+    engine.keep(layout.used)
     layout = replace(layout, single=all(str(present[name]) == "Float32" for name in layout.numbers))
     _add_key(engine, layout)
     if check_ids and layout.id is not None:
@@ -154,6 +155,9 @@ def _score_classes(columns: tuple[str, ...], classes: ArrayLike | None) -> tuple
 def _check(engine: Engine, layout: Layout) -> None:
     """Raise PoolError unless the table has these columns, of these types."""
     present = engine.schema
+    for name in layout.used:
+        if is_computed(name):
+            raise PoolError(f"The scan computes columns that are called like {name!r}; rename it, such as by a view.")
     if layout.confidence is not None and (layout.scores is not None or layout.predictions is None):
         raise PoolError("A confidence stands beside predictions, in the place of scores; leave one of them out.")
     for name in layout.numbers:
