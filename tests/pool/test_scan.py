@@ -17,6 +17,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.pool.groups import cross
+from bayes_assess.pool.scan import engine as scan_engine
 from bayes_assess.pool.scan import first_rows
 from bayes_assess.pool.scan.kinds import BIN, Layout, bins_of, is_bad, with_kinds
 from bayes_assess.pool.scan.order import P, first_word, order_keys, second_word
@@ -448,6 +449,16 @@ def test_uuids_of_duckdb_are_ids_by_their_text():
         a.tell([UUID(one) for one in asked[-1][:5]], [1] * 5)
         assert a.labels_used == 5
     assert asked[0] == asked[1]
+
+
+def test_lookups_of_texts_in_polars_hash_no_other_rows(monkeypatch):
+    hashed = []
+    own = scan_engine.id_numbers
+    monkeypatch.setattr(scan_engine, "id_numbers", lambda texts: hashed.append(len(texts)) or own(texts))
+    pool = ba.scan_pool(FRAME.lazy(), id="name", predictions="answer")
+    assert sum(hashed) == M
+    assert pool.positions([f"{FRAME['id'][7]}-x", f"{FRAME['id'][8]}-x"]).tolist() == [0, 1]
+    assert sum(hashed) == M + 2
 
 
 def test_a_connection_is_no_name_of_a_file():

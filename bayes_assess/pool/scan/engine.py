@@ -166,8 +166,12 @@ class Engine:
         elif kind.is_polars():
             import polars as pl
 
-            hashed = pl.col(column).map_batches(lambda ids: pl.Series(id_numbers(ids.to_list())), return_dtype=pl.Int64)
-            native = native.with_columns(hashed.alias(name))
+            def hashed(ids: pl.Series) -> pl.Series:
+                return pl.Series(id_numbers(ids.to_list()), dtype=pl.Int64)
+
+            # Of each by itself, so that rows are looked up by their ids before any is hashed.
+            key = pl.col(column).map_batches(hashed, return_dtype=pl.Int64, is_elementwise=True)
+            native = native.with_columns(key.alias(name))
         elif kind.is_pyspark() or kind.is_pyspark_connect():
             from pyspark.sql import functions as f  # pyright: ignore[reportMissingImports]
 
@@ -248,10 +252,10 @@ def id_numbers(texts: Iterable[str | None]) -> list[int | None]:
     >>> id_numbers(["abc", None, ""])
     [648541476951500027, None, None]
     """
-    return [
-        int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:_HASHED], 16) if text else None
-        for text in texts
-    ]
+    named = [text or "" for text in texts]
+    digests = b"".join([hashlib.md5(text.encode(), usedforsecurity=False).digest() for text in named])
+    numbers = np.frombuffer(digests, ">u8")[::2] >> np.uint64(64 - 4 * _HASHED)
+    return [number if text else None for number, text in zip(numbers.tolist(), named, strict=True)]
 
 
 def is_address(text: str) -> bool:
