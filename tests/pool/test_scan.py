@@ -461,6 +461,31 @@ def test_lookups_of_texts_in_polars_hash_no_other_rows(monkeypatch):
     assert sum(hashed) == M + 2
 
 
+@pytest.mark.parametrize("kind", ["BIGINT", "VARCHAR"])
+@pytest.mark.parametrize("told", [True, "1.0", "01", "+1", "1_0", "\uff15"])
+def test_ids_that_no_item_has_in_memory_are_those_of_none_in_tables(kind, told):
+    table = duckdb.sql(f"SELECT range::{kind} AS id, range % 2 AS answer FROM range(100)")
+    scanned = ba.scan_pool(table, predictions="answer")
+    read = ba.Pool(ids=table.to_arrow_table()["id"], predictions=np.arange(100) % 2)
+    for pool in (scanned, read):
+        with pytest.raises(ba.UnknownIdError, match=re.escape(f"no item with id {told!r}")):
+            pool.positions([told])
+
+
+def test_a_blank_beside_the_digits_of_an_id_is_that_of_no_item():
+    table = duckdb.sql("SELECT range AS id, range % 2 AS answer FROM range(100)")
+    for pool in (ba.scan_pool(table, predictions="answer"), ba.Pool(predictions=np.arange(100) % 2)):
+        with pytest.raises(ba.UnknownIdError, match="no item with id ' 5'"):
+            pool.positions([" 5"])
+
+
+def test_a_folder_is_told_how_its_files_are_called(tmp_path):
+    path = tmp_path / "warehouse"
+    path.mkdir()
+    with pytest.raises(ba.PoolError, match=re.escape(f"The files of a folder are '{path.as_posix()}/**/*.parquet'.")):
+        ba.scan_pool(path, scores="score")
+
+
 def test_a_connection_is_no_name_of_a_file():
     with pytest.raises(
         ba.PoolError, match=r"one of DuckDB, such as duckdb\.connect\('file\.db'\); found 'run\.duckdb'"

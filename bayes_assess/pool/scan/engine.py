@@ -321,6 +321,8 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
         hint = "" if reader or text.startswith(DUCKDB) else f" Files that it reads end in {', '.join(_READERS)}."
         if Path(text).suffix.lower() in DATABASES and not text.startswith(DUCKDB):
             hint = f" A table of a file of DuckDB's is '{DUCKDB}{text}/TABLE'."
+        if Path(text).is_dir():
+            hint = f" The files of a folder are {(Path(text) / '**/*.parquet').as_posix()!r}."
         raise PoolError(f"DuckDB cannot open {text!r}: {said}.{hint}") from None
     return Engine(relation, repr(text), ranges)
 

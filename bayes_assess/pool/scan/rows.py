@@ -95,6 +95,8 @@ class TableRows:
 
     def as_ids(self, ids: np.ndarray) -> list[Hashable]:
         """Return ids as the table has them, None where that cannot be."""
+        if ids.dtype.kind == "b":  # no id is yes or no, of which Python makes 1 and 0
+            return [None] * len(ids)
         if self._text_ids:
             array = whole(ids) if ids.dtype.kind == "f" else ids
             return [str(name) for name in array.tolist()]
@@ -185,6 +187,6 @@ class TableRows:
     @staticmethod
     def _as_integer(name: Any) -> int | None:
         try:
-            return int(name) if str(int(name)) == str(name).strip() else None
+            return int(name) if str(int(name)) == str(name) else None
         except (TypeError, ValueError):
             return None
