@@ -48,6 +48,8 @@ class Engine:
     name : str
     ranges : function, optional
         Returns the least and the greatest number of a column of whole numbers, if that is found fast.
+    named : function, optional
+        Returns the table with the texts that a file has in some columns, where its engine took names for flags.
 
     Attributes
     ----------
@@ -60,11 +62,17 @@ class Engine:
         Rows of the largest answer so far.
     """
 
-    def __init__(self, native: object, name: str, ranges: Callable[[str], tuple[int, int] | None] | None = None):
+    def __init__(
+        self,
+        native: object,
+        name: str,
+        ranges: Callable[[str], tuple[int, int] | None] | None = None,
+        named: Callable[[list[str]], object] | None = None,
+    ):
         import narwhals as nw
 
         self._nw, self.name, self._lock = nw, name, RLock()
-        self._ranges = ranges
+        self._ranges, self._named = ranges, named
         self.n_queries, self.most_rows = 0, 0
         frame = nw.from_native(native, pass_through=True)
         if isinstance(frame, nw.DataFrame):
@@ -192,6 +200,12 @@ class Engine:
             text = f"* REPLACE ({quoted(column)}::VARCHAR AS {quoted(column)})"
             self.frame = self._nw.from_native(native.project(text))
 
+    def with_names(self, columns: list[str]) -> None:
+        """Let columns of yes and no be the texts that a file has, where the engine takes them for true and false."""
+        if self._named is not None:
+            with self.asked():
+                self.frame = self._nw.from_native(self._named(columns))
+
     def keep(self, columns: list[str]) -> None:
         """Leave all other columns out, whose names may be those of columns that are computed."""
         with self.asked():
@@ -292,7 +306,7 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
         return Engine(source, f"the {type(source).__name__}")
     if connection is not None and not hasattr(connection, "read_parquet"):
         raise PoolError(f"A connection is one of DuckDB, such as duckdb.connect('file.db'); found {show(connection)}.")
-    text, ranges = str(source), None
+    text, ranges, named = str(source), None, None
     reader = _READERS.get(Path(text).suffix.lower())
     try:
         import duckdb
@@ -313,7 +327,7 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             if reader is None:
                 ranges = partial(_range_in_table, relation)
             elif reader == "read_csv":
-                relation = _with_names(connection, relation, text)
+                named = partial(_with_names, connection, relation, text)
             elif reader == "read_parquet":
                 relation, ranges = _with_folders(connection, relation, text), partial(_range_in_files, connection, text)
     except duckdb.Error as error:
@@ -324,7 +338,7 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
         if Path(text).is_dir():
             hint = f" The files of a folder are {(Path(text) / '**/*.parquet').as_posix()!r}."
         raise PoolError(f"DuckDB cannot open {text!r}: {said}.{hint}") from None
-    return Engine(relation, repr(text), ranges)
+    return Engine(relation, repr(text), ranges, named)
 
 
 def _range_in_files(connection: duckdb.DuckDBPyConnection, text: str, column: str) -> tuple[int, int] | None:
@@ -364,10 +378,11 @@ def _with_folders(
 
 
 def _with_names(
-    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
+    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str, columns: list[str]
 ) -> duckdb.DuckDBPyRelation:
-    """Let columns of yes and no be the texts that a CSV file has, where DuckDB takes them for true and false."""
-    flags = [name for name, kind in zip(relation.columns, relation.types, strict=True) if str(kind) == "BOOLEAN"]
+    """Return a CSV file with texts in those of some columns that hold other flags than true and false."""
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    flags = [name for name in columns if kinds[name] == "BOOLEAN"]
     if not flags:
         return relation
     as_text = connection.read_csv(text, dtype=dict.fromkeys(flags, "VARCHAR"))

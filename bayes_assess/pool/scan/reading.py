@@ -111,6 +111,7 @@ def scan_pool(
         show=show,
     )
     layout = _layout(resolve_columns(list(present), chosen), classes, n_bins)
+    engine.with_names(layout.names)
     if layout.id is not None:
         engine.spell_out(layout.id)
     _check(engine, layout)
