@@ -189,7 +189,7 @@ class _Held:
         integers = text_as_int(np.array(cells)) if (numbers == np.floor(numbers)).all() else None
         return numbers if integers is None else integers
 
-    def _pointed(self, cells: Sequence[str]) -> list[str]:
+    def _pointed(self, cells: list[str]) -> list[str]:
         """Return numbers with decimal points in the place of commas, if these cannot be anything else."""
         having = [cell for cell in cells if "," in cell]
         no_thousands = self._file.delimiter != "," or not all(map(_THOUSANDS.fullmatch, having))
@@ -250,9 +250,8 @@ class _Held:
         values = self._values(texts)
         if values.dtype.kind != "f":
             return values
-        exact = np.abs(values).max() < _INEXACT and len(np.unique(values)) == len(
-            set(map(Decimal, self._pointed(texts)))
-        )
+        n_different = len(set(map(Decimal, self._pointed(list(texts)))))
+        exact = np.abs(values).max() < _INEXACT and len(np.unique(values)) == n_different
         return values if exact else np.array(texts, dtype=str)
 
     def _values(self, texts: Sequence[str], classes: set[str] | None = None) -> np.ndarray:
