@@ -138,6 +138,9 @@ class SparseLosses:
         self, places: Int[np.ndarray, " d"], rows: Int[np.ndarray, " a"] | slice = EVERY
     ) -> DenseLosses | SparseLosses:
         """Take the losses at these places alone, of these attributes."""
+        if self.index.shape[0] * self.index.shape[1] * len(places) <= LARGEST_DENSE:
+            taken = [self._added(np.array([place]), np.ones(1)) for place in places]
+            return DenseLosses(np.stack(taken, axis=-1)[rows])
         position = np.full(self.size, -1)
         position[places] = np.arange(len(places))
         index = position[np.asarray(self.index)[rows]]
@@ -147,7 +150,29 @@ class SparseLosses:
         return engine.mapped(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
 
     def _project_one(self, row: Float[Array, " D"]) -> Float[Array, "A C"]:
+        if engine.is_eager():
+            places = np.flatnonzero(row)
+            if len(places) <= _FEW * self.size:
+                return self._added(places, np.asarray(row)[places])
         return (row[self.index] * self.values).sum(-1)
+
+    def _added(self, places: Int[np.ndarray, " d"], weights: Float[np.ndarray, " d"]) -> Float[np.ndarray, "A C"]:
+        """Add up the losses at some places, each by its weight."""
+        cell, value, first = self._by_place
+        parts = [slice(first[place], first[place + 1]) for place in places]
+        total = np.zeros(self.index.shape[:2])
+        for part, weight in zip(parts, weights, strict=True):
+            total += weight * np.bincount(cell[part], value[part], total.size).reshape(total.shape)
+        return total
+
+    @cached_property
+    def _by_place(self) -> tuple[Int[np.ndarray, " N"], Float[np.ndarray, " N"], Int[np.ndarray, " D+1"]]:
+        """The losses that are not 0, ordered by their places: cells, values, and the first one of every place."""
+        values, index = np.ravel(self.values), np.ravel(self.index)
+        there = np.flatnonzero(values)
+        there = there[np.argsort(index[there], kind="stable")]
+        first = np.searchsorted(index[there], np.arange(self.size + 1))
+        return there // self.index.shape[-1], values[there], first
 
 
 def ends_of(directions: Float[Array, "A C K"], weight: Float[Array, " A"]) -> Ends:

@@ -88,6 +88,20 @@ def test_means_of_many_draws_that_leave_out_losses_of_0_are_those_of_all(monkeyp
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def test_sparse_losses_are_taken_and_projected_by_their_places():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(6, 4, 60)) * (rng.random((6, 4, 60)) < 0.2)
+    dense, held = DenseLosses(values), losses_of(*compress(values), 60, largest=0)
+    assert isinstance(held, SparseLosses)
+    rows, places, gradient = np.array([4, 1]), np.array([7, 3, 59]), np.zeros((3, 60))
+    gradient[0, [5, 8]], gradient[1] = [0.5, -2.0], rng.normal(size=60)  # the last one is of no loss
+    with engine.eager():
+        np.testing.assert_allclose(held.project(gradient), dense.project(gradient), rtol=1e-12)
+        np.testing.assert_allclose(held.squares(gradient), dense.squares(gradient), rtol=1e-12)
+    for some in (slice(None), rows):
+        np.testing.assert_array_equal(held.columns(places, some).dense(), values[some][..., places])
+
+
 def test_losses_of_many_classes_are_held_sparsely():
     n = 100  # dense: 100 * 100 * 500 = 5 million numbers
     _, table = table_for(["f1_macro", "precision_weighted"], ba.Pool(predictions=np.arange(n)))
