@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.engine import random, xp
+from bayes_assess._tools.engine import _arrays, random, xp
 
 words = st.integers(0, 2**32 - 1)
 
@@ -198,3 +198,13 @@ def test_what_depends_on_the_processor_in_32_bits_is_computed_in_64():
             value = getattr(xp, function)(np.abs(single[0]))
             assert np.array_equal(value, getattr(np, function)(np.abs(single[0]).astype(float)).astype(np.float32))
             assert getattr(xp, function)(np.abs(a)).dtype == np.float64
+
+
+def test_many_rows_are_added_as_few_are(monkeypatch):
+    rng = np.random.default_rng(1)
+    index, rows = rng.integers(-3, 5, 40), rng.normal(size=(40, 6, 2))
+    with engine.eager():
+        few = engine.at(np.ones((5, 6, 2)))[index].add(rows)
+        monkeypatch.setattr(_arrays, "_MANY", 0)
+        many = engine.at(np.ones((5, 6, 2)))[index].add(rows)
+    np.testing.assert_allclose(many, few, rtol=1e-12)

@@ -16,6 +16,8 @@ from bayes_assess._tools.shapes import Array, Scalar
 
 T = TypeVar("T")
 
+_MANY = 50_000  # numbers that are added in rows
+
 if TYPE_CHECKING:
     import jax.numpy as xp
 else:
@@ -78,7 +80,11 @@ class _Place:
         if not is_eager():
             return _of_jax(self._array)[self._index].add(values)
         changed = np.array(self._array)
-        np.add.at(changed, self._index, np.asarray(values).astype(changed.dtype))
+        added = np.asarray(values).astype(changed.dtype)
+        if added.ndim > 1 and added.size > _MANY and np.shape(self._index) == added.shape[:1]:
+            _add_rows(changed, np.asarray(self._index), added)
+        else:
+            np.add.at(changed, self._index, added)
         return changed
 
     def max(self, values: Scalar) -> Array:
@@ -87,6 +93,13 @@ class _Place:
         changed = np.array(self._array)
         np.maximum.at(changed, self._index, values)
         return changed
+
+
+def _add_rows(array: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
+    """Add rows to those of an array, of which some may be the same: `np.add.at` takes some times as long."""
+    order = np.argsort(index % len(array), kind="stable")
+    present, first = np.unique(index[order] % len(array), return_index=True)
+    array[present] += np.add.reduceat(rows[order], first, axis=0)
 
 
 class _Places:
