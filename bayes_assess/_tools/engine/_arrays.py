@@ -80,11 +80,11 @@ class _Place:
         if not is_eager():
             return _of_jax(self._array)[self._index].add(values)
         changed = np.array(self._array)
-        added = np.asarray(values).astype(changed.dtype)
-        if added.ndim > 1 and added.size > _MANY and np.shape(self._index) == added.shape[:1]:
-            _add_rows(changed, np.asarray(self._index), added)
+        index, added = self._index, np.asarray(values).astype(changed.dtype)
+        if added.size > _MANY and added.ndim > 1 and _is_of_rows(index, len(added)):
+            _add_rows(changed, index, added)
         else:
-            np.add.at(changed, self._index, added)
+            np.add.at(changed, index, added)
         return changed
 
     def max(self, values: Scalar) -> Array:
@@ -93,6 +93,10 @@ class _Place:
         changed = np.array(self._array)
         np.maximum.at(changed, self._index, values)
         return changed
+
+
+def _is_of_rows(index: object, n: int) -> bool:
+    return isinstance(index, np.ndarray) and index.dtype.kind in "iu" and index.shape == (n,)
 
 
 def _add_rows(array: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
