@@ -138,12 +138,14 @@ class SparseLosses:
         self, places: Int[np.ndarray, " d"], rows: Int[np.ndarray, " a"] | slice = EVERY
     ) -> DenseLosses | SparseLosses:
         """Take the losses at these places alone, of these attributes."""
-        if self.index.shape[0] * self.index.shape[1] * len(places) <= LARGEST_DENSE:
+        of_rows = np.asarray(self.index)[rows]
+        n_numbers = self.index.shape[0] * self.index.shape[1] * len(places)
+        if n_numbers <= LARGEST_DENSE and n_numbers < of_rows.size:  # fewer than are looked through below
             taken = [self._added(np.array([place]), np.ones(1)) for place in places]
             return DenseLosses(np.stack(taken, axis=-1)[rows])
         position = np.full(self.size, -1)
         position[places] = np.arange(len(places))
-        index = position[np.asarray(self.index)[rows]]
+        index = position[of_rows]
         return losses_of(np.maximum(index, 0), np.where(index >= 0, np.asarray(self.values)[rows], 0.0), len(places))
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
