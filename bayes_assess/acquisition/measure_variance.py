@@ -18,12 +18,35 @@ Draws of another model say all of it by themselves (`drawn_reduction`): labels a
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 
 _FEW = 8  # measures, beyond which products of matrices are sooner
+_SMALL, _SPARSE = 100_000, 0.05  # numbers, and share of those that are not 0, below which these are multiplied alone
 _TAILS = 0.2  # share of T_s on either side that is clipped: the covariance would chase draws of the tails
+
+
+def without_zeros(influence: Float[Array, "K J"]) -> Any:
+    """Return the influence on many measures as a sparse matrix, on NumPy, where most cells bear on few of them.
+
+    Examples
+    --------
+    >>> with engine.eager():
+    ...     without_zeros(np.eye(400)).nnz, without_zeros(np.ones((400, 400))).shape
+    (400, (400, 400))
+    """
+    n_numbers = influence.size
+    small = influence.shape[1] <= _FEW or n_numbers <= _SMALL
+    if not engine.is_eager() or small or np.count_nonzero(influence) > _SPARSE * n_numbers:
+        return influence
+    from scipy import sparse  # takes long to import
+
+    return sparse.csr_array(influence)
 
 
 def expected_reduction(
@@ -53,7 +76,7 @@ def expected_reduction(
         Items without a label, and those of them that are handed out.
     influence : (K, J)
         By how much an item with the event raises every measure beyond one without. Of several measures the sum of the
-        reductions is returned, each relative to the measure's variance.
+        reductions is returned, each relative to the measure's variance. Of many it may be `without_zeros`.
     extra : (K, J), optional
         What a label reduces the variances by beyond that.
     behind : (J,), optional
@@ -71,35 +94,49 @@ def expected_reduction(
     n_open = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
     alike = within * (1 + xp.maximum(n_open - 1, 0) / (worth + 1))
 
+    if engine.is_eager() and influence.shape[1] > _FEW:
+        return _of_many(influence, away, weight, alike, spread, n_open, extra, behind)
+
     def reduction(influence: Float[Array, " K"]) -> tuple[Float[Array, " K"], Float[Array, ""]]:
         totals = engine.product(away, influence * n_open)
         covariance = influence * alike + engine.product(weight * _clipped(totals, weight), away)
         inner = (influence**2 * n_open * alike).sum()
         return covariance**2 / xp.maximum(spread, 1e-12), inner + engine.product(weight, totals**2)
 
-    if engine.is_eager() and influence.shape[1] > _FEW:
-        gains, variances = _reductions(influence, away, weight, alike, spread, n_open)
-    else:
-        gains, variances = engine.vmap(reduction, in_axes=1)(influence)
+    gains, variances = engine.vmap(reduction, in_axes=1)(influence)
     gains = gains + xp.asarray(extra).T
     relative = gains / xp.maximum(variances, 1e-30)[:, None]
     return relative.sum(0) if behind is None else engine.product(_of_regret(behind, variances), relative)
 
 
-def _reductions(
-    influence: Float[Array, "K J"],
+def _of_many(
+    influence: Any,
     away: Float[Array, "S K"],
     weight: Float[Array, " S"],
     alike: Float[Array, " K"],
     spread: Float[Array, " K"],
-    left: Float[Array, " K"],
-) -> tuple[Float[Array, "J K"], Float[Array, " J"]]:
-    """Compute the reductions of many measures by products of matrices, on NumPy."""
-    totals = engine.product(away, influence * left[:, None])  # (S, J)
-    clipped = _clipped(totals, weight)
-    covariance = influence.T * alike + engine.product((weight[:, None] * clipped).T, away)
-    inner = engine.product(left * alike, influence**2)
-    return covariance**2 / xp.maximum(spread, 1e-12), inner + engine.product(weight, totals**2)
+    n_open: Float[Array, " K"],
+    extra: Float[Array, "K J"] | float,
+    behind: Float[Array, " J"] | None,
+) -> Float[Array, " K"]:
+    """Compute the sum over many measures on NumPy, by products of matrices none of which is (J, K).
+
+    The square of a covariance, influence * alike + moved @ away, is summed term by term.
+    """
+    told = influence.astype(np.float64)
+    squared = told * told
+    by_cell = away.T.astype(np.float64)
+    totals = (told.T @ (by_cell * n_open[:, None])).T  # (S, J)
+    variances = squared.T @ (n_open * alike).astype(np.float64) + weight @ totals**2
+    worth = 1 / np.maximum(variances, 1e-30)
+    if behind is not None:
+        worth = worth * _of_regret(behind, variances)
+    moved = weight[:, None] * _clipped(totals, weight)
+    weighed = moved * worth
+    both = ((told @ weighed.T) * by_cell).sum(1)
+    squares = ((by_cell @ (weighed @ moved.T)) * by_cell).sum(1)
+    gains = (alike**2 * (squared @ worth) + 2 * alike * both + squares) / np.maximum(spread, 1e-12)
+    return (gains + (extra @ worth if np.ndim(extra) else 0.0)).astype(away.dtype)
 
 
 def _of_regret(behind: Float[Array, " J"], variances: Float[Array, " J"]) -> Float[Array, " J"]:

@@ -60,20 +60,25 @@ class Audit(NamedTuple):
         return xp.exp2(self.doublings / 2)
 
 
+def telling(variance: Float[Array, "K J"]) -> Float[Array, "K J"]:
+    """Compute what a label tells of every measure, from the variance of what it adds to it: a power of that."""
+    return xp.maximum(variance, 0.0) ** _POWER
+
+
 def audit_plan(
     audit: float,
     events: Float[Array, ""] | float,
     remaining: Int[Array, " K"],
-    variance: Float[Array, "K J"],
+    told: Float[Array, "K J"],
     n_asked: Scalar = _LEARNING,
 ) -> tuple[Float[Array, ""], Int[Array, " K"]]:
     """Choose the share of random items, and how often those of every cell are drawn.
 
     A share of `audit` is drawn uniformly. Up to five times as many more, as long as three in ten of all items are
-    random, are drawn in proportion to a power of the variance that their label is believed to have, so that they tell
-    the estimate about as much as items that the belief chooses. Where events are rare, random items find none, whatever
-    is done: then there are fewer, and so at first, while labels teach the curve more than a random one would. The
-    interval is valid for any share and any doublings that follow from what is known.
+    random, are drawn in proportion to what their label is believed to tell, so that they tell the estimate about as
+    much as items that the belief chooses. Where events are rare, random items find none, whatever is done: then there
+    are fewer, and so at first, while labels teach the curve more than a random one would. The interval is valid for any
+    share and any doublings that follow from what is known.
 
     Parameters
     ----------
@@ -82,8 +87,8 @@ def audit_plan(
         Believed share of items with the event.
     remaining : (K,) integers
         Items that may be drawn.
-    variance : (K, J)
-        Of what the label of an item adds to every measure, as it is believed.
+    told : (K, J)
+        What the label of an item tells of every measure, see `telling`.
     n_asked : integer, optional
         Items that were asked for so far; many by default.
 
@@ -104,9 +109,9 @@ def audit_plan(
     rare = xp.minimum(_OF_EVENTS * xp.minimum(events, 1 - events), 1.0)
     more = xp.maximum(xp.minimum(_MORE * audit * rare, _MOST_RANDOM - audit), 0.0)
     more = more * xp.minimum(n_asked / _LEARNING, 1.0)
-    power = xp.where(remaining[:, None] > 0, xp.maximum(variance, 0.0) ** _POWER, 0.0)
-    total = (remaining[:, None] * power).sum(0)
-    among = (power / xp.where(total > 0, total, 1.0)).mean(1) * remaining.sum()  # beside a uniform draw
+    total = remaining.astype(xp.float64) @ told
+    share = told @ (1 / xp.where(total > 0, total, xp.inf)) / told.shape[1]  # of an item, where it is not uniform
+    among = xp.where(remaining > 0, share, 0.0) * remaining.sum()
     beside = 1 + more / max(audit, 1e-12) * among
     return audit + more, xp.round(2 * xp.log2(beside)).astype(xp.int64)
 

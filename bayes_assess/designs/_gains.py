@@ -7,7 +7,8 @@ from typing import Any
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction
+from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction, without_zeros
+from bayes_assess.designs._audit import telling
 from bayes_assess.designs._belief_state import BeliefState, OtherLabels
 
 _MOST_THRESHOLDS = 32  # of a curve that decisions look at
@@ -18,10 +19,13 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
     if state.other is not None:
         return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
-    believed, directions, behind = _at_mean(state)
-    influence, extra = _influence(state, believed, directions)
     inputs = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
-    return expected_reduction(*inputs, influence, extra, behind)
+    return expected_reduction(*inputs, *_influence(state), _at_mean(state)[2])
+
+
+def handed_out(before: BeliefState, after: BeliefState) -> BeliefState:
+    """Let a state keep what eager steps know of another one from which it differs by pending items and the audit."""
+    return engine.carried(before, after, _at_mean, _outcomes, _share_of_events, _telling)
 
 
 def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
@@ -60,41 +64,63 @@ def _directions(
 
 
 def at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
-    """Return the believed share of events, the items that may be drawn, and the variance of what each label adds."""
+    """Return the believed share of events, the items that may be drawn, and what each label tells, see `audit_plan`."""
+    return _share_of_events(state), state.remaining, _telling(state)
+
+
+@engine.kept
+def _share_of_events(state: BeliefState) -> Float[Array, ""]:
+    believed, _, _ = _at_mean(state)
+    return xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
+
+
+@engine.kept
+def _telling(state: BeliefState) -> Float[Array, "K J"]:
     believed, directions, _ = _at_mean(state)
-    events = xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
     mean = (believed[:, :, None] * directions).sum(1)
-    variance = (believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1)
-    return events, state.remaining, variance
+    return telling((believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1))
 
 
-def _influence(
-    state: BeliefState, believed: Float[Array, "K O"], directions: Float[Array, "K O J"]
-) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
+@engine.kept
+def _outcomes(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K O"], Float[Array, "K O J"]]:
     """Compute what outcomes say of the outputs, at the plug-in.
 
     Returns
     -------
     influence : (K, J)
-        By how much an item with the event raises every output beyond one without.
-    extra : (K, J)
+        By how much an item with the event raises every output beyond one without; see `without_zeros`.
+    wrong : (K, O)
+        Probabilities of the outcomes of an item without the event.
+    apart : (K, O, J)
+        By how much such an item with every outcome raises every output beyond their mean.
+    """
+    _, directions, _ = _at_mean(state)
+    wrong = state.errors.mean.astype(xp.float64)[state.row]
+    at_event = xp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
+    otherwise = (wrong[:, :, None] * directions).sum(1)
+    return without_zeros((at_event - otherwise).astype(xp.float32)), wrong, directions - otherwise[:, None]
+
+
+def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K J"] | float]:
+    """Compute `influence` of `_outcomes`, and what other outcomes tell.
+
+    Returns
+    -------
+    influence : (K, J)
+    extra : (K, J), or 0
         By how much the outcome of an item without the event is expected to reduce the variance: it says of itself, and
         of all items of its row without the event, which outcomes they have.
     """
-    measure = state.measure
-    errors = state.errors.mean.astype(xp.float64)
-    wrong = errors[state.row]
-    at_event = xp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
-    otherwise = (wrong[:, :, None] * directions).sum(1)
-    influence = (at_event - otherwise).astype(xp.float32)
-    if measure.n_outcomes == 2:
-        return influence, xp.zeros_like(influence)
-    apart = directions - otherwise[:, None]
+    influence, wrong, apart = _outcomes(state)
+    if state.measure.n_outcomes == 2:
+        return influence, 0.0
+    believed, _, _ = _at_mean(state)
     unlike = 1 - xp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
     n_open = (state.unlabelled - state.pending) * unlike
-    by_row = engine.at(xp.zeros((errors.shape[0], *apart.shape[1:])))[state.row].add(n_open[:, None, None] * apart)
+    n_rows = state.errors.mean.shape[0]
+    by_row = engine.at(xp.zeros((n_rows, *apart.shape[1:])))[state.row].add(n_open[:, None, None] * apart)
     # What pending items will tell counts.
-    pending_labels = engine.at(xp.zeros(errors.shape[0]))[state.row].add(state.pending * unlike)
+    pending_labels = engine.at(xp.zeros(n_rows))[state.row].add(state.pending * unlike)
     strength = state.errors.strength + pending_labels
     shown = apart + (by_row / (strength[:, None, None] + 1))[state.row]
     return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(xp.float32)

@@ -18,7 +18,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, check_drawn, many_skipped, reserve
 from bayes_assess.designs._belief_state import BeliefState, Look, MeasurePosterior, OtherLabels
-from bayes_assess.designs._gains import at_stake, gains
+from bayes_assess.designs._gains import at_stake, gains, handed_out
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
@@ -69,7 +69,7 @@ class VarianceReduction(Design[BeliefState]):
     pads_cells: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
     believes_all: ClassVar[bool] = True
-    eager_up_to: ClassVar[int] = 3000
+    eager_up_to: ClassVar[int] = 20_000
     takes_posterior: ClassVar[bool] = True
     answering: ClassVar[str] = "This session answers"
 
@@ -129,7 +129,7 @@ class VarianceReduction(Design[BeliefState]):
         share, doublings = self.random_items(state)
         # Fixed while items are pending, as bets are settled by them when labels have come.
         doublings = xp.where(state.pending.sum() == 0, doublings, state.audit.doublings)
-        state = replace(state, audit=state.audit._replace(doublings=doublings))
+        state = handed_out(state, replace(state, audit=state.audit._replace(doublings=doublings)))
         audits = coin < share
         upto = xp.cumsum(state.remaining * state.audit.rates)
         random = xp.minimum((upto <= place * upto[-1]).sum(), xp.argmax(upto))  # rounding may not pass the end
@@ -205,7 +205,7 @@ class VarianceReduction(Design[BeliefState]):
         """Mark one item of a cell as handed out."""
         # Fixed while items are pending, so that what is believed of an item does not depend on its label.
         believed = xp.where(state.pending.sum() == 0, state.probabilities(), state.audit.believed)
-        return reserve(replace(state, audit=state.audit._replace(believed=believed)), cell)
+        return handed_out(state, reserve(replace(state, audit=state.audit._replace(believed=believed)), cell))
 
     def journal_entry(self, state: BeliefState) -> Mapping[str, Array]:
         """Return what random items were drawn by."""

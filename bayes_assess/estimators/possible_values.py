@@ -52,7 +52,9 @@ class LabelledByAttribute(NamedTuple):
 
 
 @x64
-def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribute) -> Float[np.ndarray, "*batch k 2"]:
+def possible_values(
+    table: LossTable | PRCurveTable, labelled: LabelledByAttribute, asked: Bool[np.ndarray, " k"] | None = None
+) -> Float[np.ndarray, "*batch k 2"]:
     """Compute the least and the greatest value of every measure that the labels of the other items could make.
 
     Parameters
@@ -61,6 +63,8 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
         k measures.
     labelled : LabelledByAttribute
         On the host.
+    asked : (k,) booleans, optional
+        Measures that are asked for; of others that are ratios the whole range is returned.
 
     Returns
     -------
@@ -89,8 +93,8 @@ def possible_values(table: LossTable | PRCurveTable, labelled: LabelledByAttribu
         return _of_curve(counts[..., curve.positive], counts.sum(-1), unlabelled)
     rows, left = counts.reshape(-1, *counts.shape[-2:]), unlabelled.reshape(-1, unlabelled.shape[-1])
     plain: Any = table
-    every = ratios_apart(plain)
-    if plain.losses.is_dense:
+    every = ratios_apart(plain, asked)
+    if plain.losses.is_dense and asked is None:
         every = [(ratio_losses(plain, None), np.arange(plain.n_attributes))]
     bounded = np.zeros(len(plain.ranges), bool)
     for ratios, attributes in every:

@@ -232,12 +232,12 @@ def measure_draws(
     return _completed(rng, measure, events, rest - events, completion)
 
 
-def added_by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n K O"]) -> Float[np.ndarray, "n A O"]:
+def added_by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n K *O"]) -> Float[np.ndarray, "n A *O"]:
     """Add up items over the cells of every attribute."""
     attribute = np.asarray(measure.attribute)
     order = np.argsort(attribute, kind="stable")
     present, first = np.unique(attribute[order], return_index=True)
-    totals = np.zeros((len(items), measure.n_attributes, items.shape[-1]))
+    totals = np.zeros((len(items), measure.n_attributes, *items.shape[2:]))
     totals[:, present] = np.add.reduceat(items[:, order], first, axis=1)
     return totals
 
@@ -335,8 +335,9 @@ def _rest_by_kind(
 
 def measure_values(measure: CellMeasure, events: Int[np.ndarray, "n K"]) -> Float[np.ndarray, "n k"]:
     """Compute measures of one event from the number of items of every cell that show it."""
-    others = np.asarray(measure.size) - events
-    return values_by_attribute(measure, added_by_attribute(measure, np.stack([others, events], axis=-1)))
+    size = np.bincount(np.asarray(measure.attribute), np.asarray(measure.size), measure.n_attributes)
+    with_event = added_by_attribute(measure, events)
+    return values_by_attribute(measure, np.stack([size - with_event, with_event], axis=-1))
 
 
 @x64

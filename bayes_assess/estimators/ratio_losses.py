@@ -13,7 +13,7 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
 from bayes_assess.measures._losses import SparseLosses
 
@@ -75,8 +75,10 @@ def ratio_losses(table: LossTable | PRCurveTable, most: int | None = _MOST) -> R
     return _of_losses(table, most) if special is None else special(table)
 
 
-def ratios_apart(table: LossTable) -> Iterator[tuple[Ratios, Int[np.ndarray, " a"]]]:
-    """Yield the ratios of one output after the other, of the attributes alone that they depend on.
+def ratios_apart(
+    table: LossTable, asked: Bool[np.ndarray, " K"] | None = None
+) -> Iterator[tuple[Ratios, Int[np.ndarray, " a"]]]:
+    """Yield the ratios of one output after the other, or of some, of the attributes alone that they depend on.
 
     For tables of many outputs, of which all ratios at once do not fit into memory.
 
@@ -93,6 +95,8 @@ def ratios_apart(table: LossTable) -> Iterator[tuple[Ratios, Int[np.ndarray, " a
     order = np.argsort(place, kind="stable")
     starts = np.searchsorted(place[order], np.arange(table.n_losses + 1))
     for output, part, places in _outputs(table):
+        if asked is not None and not asked[output]:
+            continue
         touched = np.unique(np.concatenate([attribute[order[starts[d] : starts[d + 1]]] for d in places]))
         if _is_of_all(part):
             touched = np.arange(table.n_attributes)
@@ -118,9 +122,9 @@ def _outputs(table: LossTable) -> Iterator[tuple[int, Part, Int[np.ndarray, " D"
     for part in table.parts:
         n_outputs = part.n_outputs
         alone = n_outputs == 1 and part.averaged == 1 and part.size <= 2 * _MOST_LOSSES
-        for copy in range(len(part.starts)):
+        for places in part.places:
             if alone and at < len(table.ranges):
-                yield at, part, part.places[copy]
+                yield at, part, places
             at += n_outputs
 
 

@@ -88,6 +88,12 @@ class DenseLosses:
     def dense(self) -> Float[np.ndarray, "A C D"]:
         return np.asarray(self.values)
 
+    def entries(
+        self, attribute: Int[np.ndarray, "N #O"], label: Int[np.ndarray, "N O"]
+    ) -> tuple[Int[np.ndarray, "N O Z"], Float[np.ndarray, "N O Z"]]:
+        """Return the places and values of the losses of some cells that are not 0, padded with zeros."""
+        return compress(self.dense()[attribute, label])
+
     def columns(self, places: Int[np.ndarray, " d"], rows: Int[np.ndarray, " a"] | slice = EVERY) -> DenseLosses:
         return DenseLosses(self.dense()[rows][..., places])
 
@@ -126,6 +132,12 @@ class SparseLosses:
 
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
         return engine.mapped(lambda row: ends_of(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
+
+    def entries(
+        self, attribute: Int[np.ndarray, "N #O"], label: Int[np.ndarray, "N O"]
+    ) -> tuple[Int[np.ndarray, "N O Z"], Float[np.ndarray, "N O Z"]]:
+        """Return the places and values of the losses of some cells that are not 0, padded with zeros."""
+        return np.asarray(self.index)[attribute, label], np.asarray(self.values)[attribute, label]
 
     def dense(self) -> Float[np.ndarray, "A C D"]:
         dense = np.zeros((*self.index.shape[:2], self.size))
@@ -195,6 +207,39 @@ def compress(dense: Float[np.ndarray, "A C D"]) -> tuple[Int[np.ndarray, "A C Z"
     index[rows, columns, rank] = places
     values[rows, columns, rank] = dense[rows, columns, places]
     return index, values
+
+
+def distinct_rows(
+    index: Int[np.ndarray, "N Z"], values: Float[np.ndarray, "N Z"], size: int
+) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " N"]]:
+    """Return the first of the rows that are alike, in the order of `numpy.unique`, and the place of each among these.
+
+    Parameters
+    ----------
+    index, values : (N, Z)
+        Places and values of the numbers of a row that are not 0, padded with zeros.
+    size : int
+        Numbers of a row.
+
+    Examples
+    --------
+    >>> index, values = compress(np.array([[[0.0, 2.0]], [[1.0, 0.0]], [[0.0, 2.0]], [[0.0, -1.0]]]))
+    >>> first, place = distinct_rows(index[:, 0], values[:, 0], 2)
+    >>> first.tolist(), place.tolist()
+    ([3, 0, 1], [1, 2, 1, 0])
+    """
+    at = np.where(values != 0, index, size)
+    in_order = np.argsort(at, axis=1, kind="stable")
+    at, values = (np.take_along_axis(part, in_order, 1) for part in (at, values))
+    # Of two rows the first number that is not 0 in either decides: an earlier one is farther from 0.
+    ahead = np.sign(values).astype(np.int64) * (size - at)
+    keys = [key[:, z] for z in range(values.shape[1]) for key in (ahead, values)]
+    order = np.lexsort(keys[::-1])
+    new = np.ones(len(values), bool)
+    new[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
+    place = np.empty(len(values), np.int64)
+    place[order] = np.cumsum(new) - 1
+    return order[new], place
 
 
 def join(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:

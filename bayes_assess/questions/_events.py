@@ -20,7 +20,7 @@ from bayes_assess.measures import (
     PRCurveMeasure,
     PRCurveTable,
 )
-from bayes_assess.measures._losses import DenseLosses
+from bayes_assess.measures._losses import distinct_rows, losses_of
 from bayes_assess.models.curve_members import (
     AGREEMENT,
     AGREEMENT_APART,
@@ -298,15 +298,15 @@ def merged(
     # Items of one attribute may differ in the label that is their event.
     pairs, pair = distinct_codes(codes * np.int64(n_classes) + subject.event, n_attributes * n_classes)
     present, event = np.divmod(pairs, n_classes)
-    rows = given.losses.dense()[present]  # (A, C, D)
-    at = np.arange(len(present))
-    other_label = np.where(event == 0, 1, 0)
-    both = np.stack([rows[at, other_label], rows[at, event]], axis=1)  # (A, 2, D)
-    distinct, place = np.unique(both.reshape(len(both), -1), axis=0, return_inverse=True)
-    values = distinct.reshape(len(distinct), *both.shape[1:])
+    outcomes = np.stack([np.where(event == 0, 1, 0), event], axis=1)  # without the event, by another label, and with it
+    index, values = given.losses.entries(present[:, None], outcomes)
+    size, shape = given.losses.size, (len(present), -1)
+    places = index + np.array([[0], [size]])
+    distinct, place = distinct_rows(places.reshape(shape), values.reshape(shape), 2 * size)
+    losses = losses_of(index[distinct], values[distinct], size, largest=np.iinfo(int).max)
     matters = bool(np.asarray(table.nonzero).any())  # nothing does to a difference of what is alike
-    nonzero = (values != 0).any(-1) & matters
-    return place.ravel()[pair.ravel()], replace(table, losses=DenseLosses(values), nonzero=nonzero)
+    nonzero = (values[distinct] != 0).any(-1) & matters
+    return place[pair.ravel()], replace(table, losses=losses, nonzero=nonzero)
 
 
 def error_labels(pool: Pool) -> ErrorLabels:

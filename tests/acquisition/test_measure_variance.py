@@ -11,7 +11,7 @@ from scipy import special, stats
 
 from bayes_assess._tools import engine
 from bayes_assess.acquisition import measure_variance
-from bayes_assess.acquisition.measure_variance import expected_reduction
+from bayes_assess.acquisition.measure_variance import expected_reduction, without_zeros
 
 UNLABELLED = np.array([4, 1, 6])
 COUNTS = np.float32([[2, 1], [0, 0], [0, 3]])
@@ -134,6 +134,29 @@ def test_many_outputs_add_up_as_few_do():
     pending = np.array([1, 0, 2])
     alone = [reduction(rates, 8.0, influence=influence[:, [j]], pending=pending) for j in range(20)]
     np.testing.assert_allclose(reduction(rates, 8.0, influence=influence, pending=pending), sum(alone), rtol=1e-5)
+
+
+@pytest.mark.parametrize("behind", [None, np.linspace(0, 2, 20)], ids=["all", "the best"])
+def test_many_outputs_of_which_cells_bear_on_few_are_summed_as_all(behind, monkeypatch):
+    rng = np.random.default_rng(6)
+    influence, extra = np.zeros((3, 20), np.float32), rng.random((3, 20)).astype(np.float32)
+    influence[[0, 1, 2, 2], [4, 4, 9, 19]] = [0.3, -0.2, 0.8, 0.1]
+    few = draws(1.0), np.full((5, 3), np.float32(8)), LOG_WEIGHT, COUNTS, UNLABELLED, np.array([1, 0, 2])
+
+    def reductions(influence, few_measures):
+        monkeypatch.setattr(measure_variance, "_FEW", few_measures)
+        with engine.eager():
+            return expected_reduction(*few, influence, extra, behind)
+
+    one_by_one = reductions(influence, 20)
+    monkeypatch.setattr(measure_variance, "_SMALL", 0)
+    monkeypatch.setattr(measure_variance, "_SPARSE", 0.1)
+    monkeypatch.setattr(measure_variance, "_FEW", 8)
+    with engine.eager():
+        thin = without_zeros(influence)
+    assert thin.nnz == 4
+    for given in (influence, thin):
+        np.testing.assert_allclose(reductions(given, 8), one_by_one, rtol=1e-5)
 
 
 def test_an_output_without_influence_adds_nothing():

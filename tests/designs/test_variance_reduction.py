@@ -11,7 +11,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
-from bayes_assess.designs import Poisson, VarianceReduction
+from bayes_assess.designs import Poisson, VarianceReduction, _gains, variance_reduction
 from bayes_assess.designs._audit import audit_plan
 from bayes_assess.designs._gains import gains
 from bayes_assess.designs.step import one_label, start_campaign
@@ -276,6 +276,26 @@ def test_the_label_asked_for_is_the_one_that_teaches_most():
         state = jax.tree.map(jax.numpy.asarray, a._state)
         gain = np.where(np.asarray(state.remaining) > 0, np.asarray(gains(state)), -1)
     assert gain[a.ask(1).cells[0]] > (1 - 1e-3) * gain.max()  # compiled or not, to rounding
+
+
+@pytest.mark.parametrize("measure", ["f1", "f1_macro"])
+def test_what_pending_items_do_not_change_is_computed_once_for_a_batch(measure, monkeypatch):
+    scores = np.random.default_rng(3).dirichlet(np.ones(2 if measure == "f1" else 4), 300)
+    pool, directions, computed = ba.Pool(scores=scores, classes=list(range(scores.shape[1]))), _gains._directions, []
+
+    def asked():
+        a = ba.assess(pool, ba.Metric(measure), design=SMALL)
+        first = a.ask(30)
+        a.tell(first.ids, scores[first.ids].argmax(1))
+        computed.clear()
+        return a.ask(30).cells.tolist()
+
+    monkeypatch.setattr(_gains, "_directions", lambda *state: computed.append(None) or directions(*state))
+    kept = asked()
+    assert len(computed) == 1
+    monkeypatch.setattr(variance_reduction, "handed_out", lambda before, after: after)
+    assert asked() == kept
+    assert len(computed) == 30
 
 
 @pytest.mark.parametrize("kind", ["all negative", "all positive", "constant scores", "five scores", "no scores"])

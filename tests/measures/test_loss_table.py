@@ -20,7 +20,7 @@ from bayes_assess.measures import (
     table_for,
     value_of,
 )
-from bayes_assess.measures._losses import DenseLosses, SparseLosses, compress, losses_of
+from bayes_assess.measures._losses import DenseLosses, SparseLosses, compress, distinct_rows, losses_of
 from measures.references import table_of_all
 
 
@@ -101,6 +101,28 @@ def test_sparse_losses_are_taken_and_projected_by_their_places():
     for some in (slice(None), rows):
         for taken in (places, np.arange(0, 60, 2)):  # of few rows, many are looked up entry by entry
             np.testing.assert_array_equal(held.columns(taken, some).dense(), values[some][..., taken])
+
+
+def test_losses_of_some_cells_are_taken_alike_from_both_forms():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(6, 4, 30)) * (rng.random((6, 4, 30)) < 0.2)
+    attribute, label = np.array([[5], [2]]), np.array([[0, 3, 1], [2, 2, 0]])
+    for losses in (DenseLosses(values), losses_of(*compress(values), 30, largest=0)):
+        taken = losses_of(*losses.entries(attribute, label), 30)
+        np.testing.assert_array_equal(taken.dense(), values[attribute, label])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_rows_that_are_alike_are_found_as_by_numpy(share):
+    rng = np.random.default_rng(5)
+    rows = rng.choice([-1.0, 0.5, 2.0], size=(300, 6)) * (rng.random((300, 6)) < share)
+    index, values = (part[:, 0] for part in compress(rows[:, None]))
+    shuffled = rng.permuted(np.tile(np.arange(index.shape[1]), (300, 1)), axis=1)  # entries in any order
+    index, values = (np.take_along_axis(part, shuffled, 1) for part in (index, values))
+    first, place = distinct_rows(index, values, 6)
+    distinct, expected = np.unique(rows, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(rows[first], distinct)
+    np.testing.assert_array_equal(place, expected.ravel())
 
 
 def test_losses_of_many_classes_are_held_sparsely():

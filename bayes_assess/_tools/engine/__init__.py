@@ -36,12 +36,13 @@ from bayes_assess._tools.engine._functions import (
     xlog1py,
     xlogy,
 )
-from bayes_assess._tools.engine._kept import kept
+from bayes_assess._tools.engine._kept import carried, kept
 
 __all__ = [
     "at",
     "betainc",
     "block",
+    "carried",
     "compiled",
     "cond",
     "cummax",

@@ -36,7 +36,7 @@ def kept(function: Callable[[S], T]) -> Callable[[S], T]:
     computed
     (3, 3)
     """
-    name = f"_kept_{function.__qualname__}"  # not what a class below keeps under the same name
+    name = _name(function)
 
     @wraps(function)
     def once(self: S) -> T:
@@ -47,3 +47,35 @@ def kept(function: Callable[[S], T]) -> Callable[[S], T]:
         return self.__dict__[name]
 
     return once
+
+
+def carried(before: S, after: S, *functions: Callable[[S], object]) -> S:
+    """Let an object keep what `kept` functions have computed of another one, from which it differs in nothing they use.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass, replace
+    >>> from bayes_assess._tools.engine import eager
+    >>> @dataclass(frozen=True)
+    ... class Numbers:
+    ...     values: list
+    ...     unit: str
+    >>> @kept
+    ... def total(numbers):
+    ...     print("computed")
+    ...     return sum(numbers.values)
+    >>> metres = Numbers([1, 2], "m")
+    >>> with eager():
+    ...     total(metres), total(carried(metres, replace(metres, unit="s"), total))
+    computed
+    (3, 3)
+    """
+    for name in map(_name, functions):
+        if name in before.__dict__:
+            after.__dict__[name] = before.__dict__[name]
+    return after
+
+
+def _name(function: Callable[..., object]) -> str:
+    """Return under which name an object keeps it: not what a class below keeps under the same name."""
+    return f"_kept_{function.__qualname__}"

@@ -153,7 +153,8 @@ class BeliefDraws(OnMeasures):
             return np.zeros_like(constant)
         with engine.eager(), in_64_bits():
             labelled = LabelledByAttribute.of(self.cells.measure, self.counts)
-            return constant & (np.ptp(possible_values(cells_table(self.cells), labelled), axis=-1) <= ROUNDING)
+            possible = possible_values(cells_table(self.cells), labelled, constant)
+            return constant & (np.ptp(possible, axis=-1) <= ROUNDING)
 
     @property
     def all_certain(self) -> bool:

@@ -148,14 +148,14 @@ class Believed(BeliefDraws):
 
     def lines(self, on_ranks: list[str]) -> list[str]:
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
-        ends, value = self.ends, self.value
+        ends, value, certain = self.ends, self.value, self.certain
         if self.exact:
             lines = [self.in_words_exact(name, point) for name, point in zip(self.groups, value, strict=True)]
             return [*_first(lines), *on_ranks, *self.if_undefined()]
         lines = []
         for i, (name, measured, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
             point, *between = figures(measured, low, high)
-            if self.certain[i]:
+            if certain[i]:
                 lines.append(f"{name} {point} ({KNOWN}).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
