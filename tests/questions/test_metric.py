@@ -10,6 +10,7 @@ import bayes_assess as ba
 from bayes_assess.designs import Adaptive, Stratified
 from bayes_assess.estimators.intervals import ellipsoid_radius
 from bayes_assess.measures import Measure, measure
+from bayes_assess.measures._losses import SparseLosses
 from bayes_assess.questions import ScorePrior
 from made import labelled_sessions
 
@@ -331,6 +332,23 @@ def test_many_classes():
     np.testing.assert_allclose(a.result().estimate, [np.mean(score), *score])
     with pytest.raises(ba.QuestionError, match="positive"):
         ba.assess(pool, ba.Metric("f1"), design="passive")
+
+
+def test_accuracies_of_many_classes_by_many_groups_never_hold_every_loss(monkeypatch):
+    dense, rng = SparseLosses.dense, np.random.default_rng(0)
+    sizes = []
+    monkeypatch.setattr(SparseLosses, "dense", lambda losses: sizes.append(losses.index.shape) or dense(losses))
+    site, labels = rng.integers(0, 100, 4000), rng.integers(0, 30, 4000)
+    predictions = np.where(rng.random(4000) < 0.8, labels, rng.integers(0, 30, 4000))
+    pool = ba.Pool(predictions=predictions, classes=list(range(30)), groups={"site": site})
+    a = ba.assess(pool, ba.Metric("accuracy", by="site"), seed=0)
+    assert max(n_attributes for n_attributes, _, _ in sizes) <= 100  # of 3,000 predictions in groups
+    a.tell(pool.ids[:3000], labels[:3000])
+    result = a.result()
+    known = np.bincount(site[:3000], minlength=100) == np.bincount(site, minlength=100)
+    truth = np.bincount(site, predictions == labels) / np.bincount(site)
+    np.testing.assert_allclose(result.estimate[known], truth[known])
+    assert np.abs(result.estimate - truth).max() < 0.2
 
 
 def test_a_precision_recall_curve():
