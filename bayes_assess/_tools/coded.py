@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.arrays import CHUNK
 from bayes_assess._tools.shapes import Int
 
 
@@ -61,3 +62,28 @@ def spelled_out(column: object) -> Any:
 def distinct(column: np.ndarray | CodedColumn) -> np.ndarray:
     """Return the sorted distinct values of a column, coded or not."""
     return np.unique(taken_apart(column)[0])
+
+
+def factorised(column: np.ndarray | CodedColumn) -> tuple[np.ndarray, Int[np.ndarray, " M"]]:
+    """Return the sorted distinct values of a column, and the place of each row's; sooner than by `numpy.unique`.
+
+    Raises
+    ------
+    TypeError
+        If values of mixed types cannot be sorted.
+
+    Examples
+    --------
+    >>> values, places = factorised(np.array(["dog", "cat", "dog"]))
+    >>> values.tolist(), places.tolist()
+    (['cat', 'dog'], [1, 0, 1])
+    """
+    values, codes = taken_apart(column)
+    if codes is not None:
+        names, places = np.unique(values, return_inverse=True)
+        return names, places.astype(np.int64)[codes]
+    if len(np.unique(values[:CHUNK])) > CHUNK // 16:  # many distinct: sort once
+        return np.unique(values, return_inverse=True)
+    chunks = [np.unique(values[start : start + CHUNK]) for start in range(0, len(values), CHUNK)]
+    names = np.unique(np.concatenate(chunks)) if chunks else values
+    return names, np.searchsorted(names, values)

@@ -260,7 +260,9 @@ class _Estimated(Protocol):
     def sample(self) -> Any: ...
 
 
-def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
+def measure_interval(
+    estimate: _Estimated, ranges: Ranges, level: float = 0.95, freedom: Float[np.ndarray, "*shape #k"] | None = None
+) -> Float[np.ndarray, "*shape k 2"]:
     """Asymptotic interval of measures from weighted draws, for few draws too.
 
     Let m be the estimate as a share of the range of the measure, v its variance, and d the most that one more draw
@@ -284,6 +286,8 @@ def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) 
     ranges : (k, 2)
         Where the measures lie.
     level : float in (0, 1)
+    freedom : (..., k), optional
+        Degrees of freedom in the place of N - 1.
 
     Returns
     -------
@@ -314,7 +318,7 @@ def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) 
     ends = start[..., None] + width[..., None] * share
     if estimate.sample is not None and np.any(getattr(estimate, "by_ratio", False)):
         ends = estimate.sample.intervals(ranges, level)
-    t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
+    t = special.stdtrit(np.maximum(n - 1 if freedom is None else freedom, 1), (1 + level) / 2)
     least = value - estimate.fall - t * np.sqrt(variance + np.square(estimate.fall))
     most = value + estimate.rise + t * np.sqrt(variance + np.square(estimate.rise))
     spread = (variance + estimate.rise + estimate.fall > 0)[..., None]

@@ -137,6 +137,8 @@ class Estimate(NamedTuple):
     possible : (..., k, 2), optional
         The least and the greatest value that labels leave possible, where some other than the ranges of the measures
         are known; see `within_possible`.
+    by_group : (..., G, 2), optional
+        Of measures by group, one group after the other: labelled items of every group, and all of its items.
     """
 
     value: Float[Array, "*batch k"]
@@ -152,6 +154,7 @@ class Estimate(NamedTuple):
     sample: RatioSample | None = None
     labelled: LabelledByAttribute | None = None
     possible: Float[np.ndarray, "*batch k 2"] | None = None
+    by_group: Float[np.ndarray, "*batch G 2"] | None = None
 
     of_posterior = False  # whether it is a posterior, which has quantiles of its own
     of_ranks = False  # whether it is of a ranked list

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayes_assess.estimators.ratio_interval import Ranges
 
 
+_SHARED = 8.0  # observations of a variance that those of all groups count as, see `benchmarks/study_number_groups.py`
 _LONGEST = 30.0  # natural logarithm of a factor, beyond which nothing is known anyway
 
 
@@ -35,6 +36,7 @@ def weighted_numbers(
     believed: Callable[[], Float[np.ndarray, " D"]],
     extremes: Float[np.ndarray, "E D"],
     possible: Float[np.ndarray, "k 2"],
+    by_group: Float[np.ndarray, "G 2"] | None = None,
 ) -> tuple[Estimate, Float[np.ndarray, "k k"]]:
     r"""Estimate measures of numbers from what a design has drawn, and say how well they are known ([NH] eq. 1).
 
@@ -63,6 +65,8 @@ def weighted_numbers(
         Losses that an item could have.
     possible : (k, 2)
         The least and the greatest value of every measure that labels leave possible.
+    by_group : (G, 2), optional
+        Labelled items of every group, and all of its items, of measures by group.
 
     Returns
     -------
@@ -109,6 +113,7 @@ def weighted_numbers(
         exact=np.bool_(complete),
         beta=np.bool_(False),
         possible=possible,
+        by_group=by_group,
     )
     return estimate, covariance
 
@@ -122,7 +127,7 @@ def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) ->
     .. math:: b + (m + d) \exp\bigl(t \sqrt{v + d^2} / (m + d)\bigr),
 
     with m the estimate less b, v its variance, d the most that one more draw could add, and t with N - 1 degrees of
-    freedom; of a range that ends at b it is mirrored.
+    freedom; of a range that ends at b it is mirrored. Of measures by group, v and t are those of `_of_groups`.
 
     Parameters
     ----------
@@ -137,17 +142,21 @@ def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) ->
     >>> numbers_interval(estimate, [(0, np.inf)]).round(3).tolist()  # 2 + .25 + 2.01 * .75 is 3.757
     [[0.243, 4.396]]
     """
-    ends = measure_interval(estimate, ranges, level)
+    freedom = np.asarray(estimate.n_draws, np.float64)[..., None] - 1
+    if estimate.by_group is not None:
+        moderated, freedom = _of_groups(estimate, ranges)
+        estimate = estimate._replace(variance=moderated)
+    ends = measure_interval(estimate, ranges, level, freedom)
     value, variance = np.asarray(estimate.value, np.float64), np.maximum(estimate.variance, 0.0)
-    n, exact = (np.asarray(x, np.float64)[..., None] for x in (estimate.n_draws, estimate.exact))
-    t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
+    exact = np.asarray(estimate.exact, np.float64)[..., None]
+    t = special.stdtrit(np.maximum(freedom, 1), (1 + level) / 2) + np.zeros(value.shape)
     for column, (low, high) in enumerate(ranges):
         if np.isfinite(low) == np.isfinite(high):
             continue
         start, sign, side = (low, 1, 1) if np.isfinite(low) else (high, -1, 0)
         step = np.asarray(estimate.rise if sign > 0 else estimate.fall, np.float64)[..., column]
         far = np.abs(value[..., column] - start) + step
-        deviation = t[..., 0] * np.sqrt(variance[..., column] + step**2)
+        deviation = t[..., column] * np.sqrt(variance[..., column] + step**2)
         known = (far > 0) & np.asarray(estimate.defined, bool)[..., column] & (exact[..., 0] == 0)
         relative = np.minimum(deviation / np.where(far > 0, far, 1), _LONGEST)
         end = start + sign * far * np.exp(relative)
@@ -157,6 +166,42 @@ def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) ->
         return ends
     inside = np.clip(ends, estimate.possible[..., :1], estimate.possible[..., 1:])
     return np.where(exact[..., None] > 0, ends, inside)
+
+
+def _of_groups(
+    estimate: Estimate, ranges: Ranges
+) -> tuple[Float[np.ndarray, "*shape k"], Float[np.ndarray, "*shape k"]]:
+    r"""Return the variances of measures by group for intervals, and their degrees of freedom.
+
+    Those of a group are the n - 1 of its own labels. A group of few labels that has not shown its greatest errors has
+    a small estimate and a small variance. Where a range has one end, b, variances are therefore moderated (Smyth 2004):
+    relative to the square of the estimate less b, that of one label,
+
+    .. math:: u_g = \frac{n_g v_g}{m_g^2 (1 - n_g / N_g)}, \qquad
+              \tilde u_g = \frac{8 \bar u + (n_g - 1) u_g}{8 + n_g - 1},
+
+    counts as n_g - 1 observations beside 8 of the mean over all groups, weighted by n_g - 1, and t has n_g + 7 degrees
+    of freedom.
+    """
+    value, variance = (np.asarray(x, np.float64) for x in (estimate.value, estimate.variance))
+    n, size = np.moveaxis(np.asarray(estimate.by_group, np.float64), -1, 0)
+    n_groups = n.shape[-1]
+    low, high = np.asarray(ranges, np.float64).T
+    one_end = (np.isfinite(low) != np.isfinite(high)).reshape(n_groups, -1)
+    far = np.abs(value - np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0)))
+    far, own_variance = (x.reshape(*n.shape, -1) for x in (far, variance))  # (..., G, k)
+    own = np.maximum(n - 1, 0.0)[..., None]
+    left = 1 - n / np.maximum(size, 1)
+    one_label = far**2 * (left / np.maximum(n, 1))[..., None]
+    known = one_end & (one_label > 0) & (n > 0)[..., None]
+    unit = np.where(known, own_variance / np.where(known, one_label, 1.0), 0.0)
+    weight = known * own
+    total = weight.sum(-2, keepdims=True)
+    shared = (weight * unit).sum(-2, keepdims=True) / np.maximum(total, 1.0)
+    moderated = (_SHARED * shared + own * unit) / (_SHARED + own) * one_label
+    taken = known & (total > 0)
+    freedom = own + np.where(taken, _SHARED, 0.0)
+    return np.where(taken, moderated, own_variance).reshape(value.shape), freedom.reshape(value.shape)
 
 
 @x64

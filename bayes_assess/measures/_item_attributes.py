@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.coded import CodedColumn, factorised
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError, QuestionError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool._scores import both_columns
-from bayes_assess.pool.counting import count
+from bayes_assess.pool.counting import count, distinct_codes
 from bayes_assess.pool.pool import Pool
 
 OWN = "prediction"  # the pool's own predictions, where a column is named
@@ -117,16 +118,19 @@ def attributes_of(pool: Pool, systems: Sequence[str], by: str | None, scores: di
 def _groups(pool: Pool, by: str | None) -> tuple[tuple[str, ...], Int[np.ndarray, " M"]]:
     if by is None:
         return ("",), np.zeros(pool.n_rows, np.int64)
-    values = pool.classes[pool.predictions] if by == OWN else _column(pool, by, "sub-population")
-    names, group = np.unique(values, return_inverse=True)
+    if by == OWN:
+        predicted, place = distinct_codes(pool.predictions, pool.n_classes)
+        names, group = factorised(CodedColumn(pool.classes[predicted], place))
+    else:
+        _check_column(pool, by, "sub-population")
+        names, group = pool.groups.factorised(by)
     return tuple(f"{by} {name}" for name in names.tolist()), group
 
 
-def _column(pool: Pool, name: str, what: str) -> np.ndarray:
+def _check_column(pool: Pool, name: str, what: str) -> None:
     if name not in pool.groups:
         known = listing(list(pool.groups)) if pool.groups else "none"
         raise QuestionError(f"There is no group column {name!r} to take as {what}; the pool's group columns: {known}.")
-    return pool.groups[name]
 
 
 def _ranks(values: np.ndarray) -> Int[np.ndarray, " M"]:
@@ -139,7 +143,11 @@ def _distinct(
     columns: Iterable[Int[np.ndarray, " M"]], n_items: int
 ) -> tuple[Int[np.ndarray, " M"], Int[np.ndarray, " A"]]:
     """Return numbers of the distinct combinations of columns, and an item of each."""
-    codes, first = np.zeros(n_items, np.int64), np.zeros(1, np.int64)
+    codes, n = np.zeros(n_items, np.int64), 1
     for column in columns:  # at most M codes are left after each, so that products stay far below 2^63
-        _, first, codes = np.unique(codes * (int(column.max()) + 1) + column, return_index=True, return_inverse=True)
+        below = int(column.max()) + 1
+        distinct, codes = distinct_codes(codes * below + column, n * below)
+        n = len(distinct)
+    first = np.empty(n, np.int64)
+    first[codes[::-1]] = np.arange(n_items)[::-1]
     return codes, first

@@ -19,9 +19,9 @@ from bayes_assess._tools.arrays import (
     to_numpy,
     values_of,
 )
-from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out, taken_apart
+from bayes_assess._tools.coded import CodedColumn, distinct, factorised, spelled_out, taken_apart
 from bayes_assess._tools.row_numbers import row_no
-from bayes_assess._tools.shapes import ArrayLike, Frame
+from bayes_assess._tools.shapes import ArrayLike, Frame, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import Predictions, check_predictions, code_predictions
 from bayes_assess.pool._scores import check_unit
@@ -130,6 +130,7 @@ class GroupColumns(Mapping[str, np.ndarray]):
     def __init__(self, columns: Mapping[str, np.ndarray | CodedColumn]) -> None:
         self._columns = columns
         self._spelled_out: dict[str, np.ndarray] = {}
+        self._factorised: dict[str, tuple[np.ndarray, Int[np.ndarray, " M"]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._spelled_out:
@@ -145,6 +146,20 @@ class GroupColumns(Mapping[str, np.ndarray]):
     def coded(self, name: str) -> np.ndarray | CodedColumn:
         """Return a column as it is held."""
         return self._columns[name]
+
+    def factorised(self, name: str) -> tuple[np.ndarray, Int[np.ndarray, " M"]]:
+        """Return the sorted distinct values of a column, and the place of each item's among them, found out once.
+
+        Examples
+        --------
+        >>> values, places = GroupColumns({"site": np.array(["south", "north", "south"])}).factorised("site")
+        >>> values.tolist(), places.tolist()
+        (['north', 'south'], [1, 0, 1])
+        """
+        if name not in self._factorised:
+            values, places = factorised(self._columns[name])
+            self._factorised[name] = frozen(values), frozen(places)
+        return self._factorised[name]
 
 
 def check_groups(groups: Mapping[str, ArrayLike] | Frame | None, n_items: int) -> dict[str, np.ndarray | CodedColumn]:

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, first_missing, first_nested, frozen, listing, show, values_of
-from bayes_assess._tools.coded import CodedColumn, taken_apart
+from bayes_assess._tools.arrays import first_missing, first_nested, frozen, listing, show, values_of
+from bayes_assess._tools.coded import CodedColumn, factorised, taken_apart
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._columns import RESERVED
@@ -335,21 +335,12 @@ def _by_values(column: np.ndarray | CodedColumn, description: str) -> Partition:
             f"Groups by {description}: row {row} has {show(values[row])}, but an item is in exactly one group."
         )
     try:
-        names, codes = _factorise(values)
+        names, codes = factorised(values)
     except TypeError:
         raise PartitionError(
             f"Groups by {description}: values of mixed types cannot be sorted; convert them to text."
         ) from None
     return Partition(_small(codes, len(names)), frozen(names), description)
-
-
-def _factorise(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted distinct values, and where among them each value is."""
-    if len(np.unique(values[:CHUNK])) > CHUNK // 16:  # many distinct: sort once
-        return np.unique(values, return_inverse=True)
-    chunks = [np.unique(values[start : start + CHUNK]) for start in range(0, len(values), CHUNK)]
-    names = np.unique(np.concatenate(chunks))
-    return names, np.searchsorted(names, values)
 
 
 def _by_confidence(pool: Pool, bins: ScoreBins) -> Partition:

@@ -160,7 +160,7 @@ def subject_of(
     `systems` are those that are measured or, where only labels matter, the further judges.
     """
     decides = has_event(specs, positive, len(systems), pool.n_classes)
-    group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
+    group = None if by is None or by == RESERVED else pool.groups.factorised(by)[1]
     if is_of_labels(specs) and not decides:
         return _rating(pool, systems, group if by != RESERVED else _predicted_ratings(pool))
     code = 1 if positive is None else positive

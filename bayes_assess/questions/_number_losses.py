@@ -227,5 +227,4 @@ def groups_by(pool: Pool, by: str) -> tuple[np.ndarray, Int[np.ndarray, " M"]]:
             f"There is no group column {show(by)} to ask by; the pool's group columns: "
             f"{listing(list(pool.groups)) if pool.groups else 'none'}."
         )
-    names, codes = np.unique(pool.groups[by], return_inverse=True)
-    return names, codes.reshape(-1)
+    return pool.groups.factorised(by)

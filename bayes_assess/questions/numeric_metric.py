@@ -212,6 +212,7 @@ class NumericMetric(Metric):
             lambda: believed_losses(pool, self),
             possible_losses(pool, self, labels),
             possible_errors(pool, self).ends(items, self.item_losses(pool, items, labels)),
+            by_group=labelled_by_group(pool, self, items),
         )
         ordered = told.design.draws_alike and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
         answer: dict[str, object] = {"answer": estimate, "all_covariances": covariance}
@@ -254,6 +255,16 @@ def believed_losses(pool: NumberPool, question: NumericMetric) -> Float[np.ndarr
     share = [len(items) / pool.n_items for items in of_groups]
     means = [np.append(believed_risk(pool, spec.whole, items), 1.0) for items in of_groups]
     return np.concatenate([p * mean for p, mean in zip(share, means, strict=True)])
+
+
+def labelled_by_group(
+    pool: NumberPool, question: NumericMetric, items: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, "G 2"] | None:
+    """Count the labelled items of every group, and all of its items; None of a question that is of no groups."""
+    if question.by is None:
+        return None
+    names, codes = groups_by(pool, str(question.by))
+    return np.stack([np.bincount(some, minlength=len(names)) for some in (codes[items], codes)], axis=-1).astype(float)
 
 
 def possible_errors(pool: NumberPool, question: NumericMetric) -> PossibleErrors:

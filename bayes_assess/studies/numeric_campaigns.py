@@ -19,7 +19,7 @@ from bayes_assess.designs import compiled_start
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric
-from bayes_assess.questions.numeric_metric import believed_losses, possible_errors, possible_losses
+from bayes_assess.questions.numeric_metric import believed_losses, labelled_by_group, possible_errors, possible_losses
 from bayes_assess.studies.compiled_campaigns import CompiledCampaigns
 from bayes_assess.studies.study import Campaigns
 
@@ -56,7 +56,8 @@ class NumericCampaigns(CompiledCampaigns):
                 )
                 asked, ends = np.zeros(len(items), np.int64), possible.ends(items, errors[items])
                 estimate, _ = weighted_numbers(
-                    design, state, question.spec, losses[items], cell[items], asked, believed, extremes, ends
+                    *(design, state, question.spec, losses[items], cell[items], asked, believed, extremes, ends),
+                    by_group=labelled_by_group(pool, question, items),
                 )
                 row.append(estimate)
             estimates.append(stacked(row))

@@ -10,6 +10,8 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess.designs import DESIGNS, NUMERIC
 from bayes_assess.errors import DesignError, JournalError, LabelError, PriorError, QuestionError
+from bayes_assess.estimators.weighted import Estimate
+from bayes_assess.estimators.weighted_numbers import _of_groups, numbers_interval
 from bayes_assess.measures import GroupedRealMeasures, Measure, RealMeasures
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions._number_losses import expected_spread, item_deviations
@@ -398,6 +400,27 @@ def test_groups_that_cannot_be_told_apart_are_refused():
         ba.assess(many, ba.Metric("mae", by="item"))
     with pytest.raises(QuestionError, match="take no average"):
         ba.assess(SITES, ba.Metric("mae", by="site", average="macro"))
+
+
+def test_variances_of_groups_of_few_labels_lean_on_those_of_all():
+    """Of groups of 5, 21, 4, 0 and 10 labels the last is labelled whole; measures with one end, two and none."""
+    n, size, ranges = np.array([5, 21, 4, 0, 10]), np.array([50, 210, 40, 60, 10]), [(0, np.inf), (0, 1), FREE]
+    value, relative = np.array([2.0, 1.0, 0.5, 0.3, 0.7]), np.array([3.0, 0.5, 0.0, 1.0, 0.0])
+    one_label = value**2 * (1 - n / size) / np.maximum(n, 1)
+    m, v, step = np.repeat(value, 3), np.repeat(relative * one_label, 3), np.full(15, 0.1)
+    estimate = Estimate(m, v, None, step, step, m > 0, 40.0, False, by_group=np.stack([n, size], axis=-1))
+    moderated, freedom = (x.reshape(5, 3) for x in _of_groups(estimate, ranges * 5))
+    shared = (4 * 3.0 + 20 * 0.5 + 3 * 0.0) / 27
+    expected = (8 * shared + (n - 1) * relative) / (8 + n - 1)
+    np.testing.assert_allclose(moderated[:3, 0], (expected * one_label)[:3])
+    np.testing.assert_array_equal(moderated[:, 1:], v.reshape(5, 3)[:, 1:])
+    np.testing.assert_array_equal(moderated[3:, 0], v.reshape(5, 3)[3:, 0])
+    assert freedom.tolist() == [[12, 4, 4], [28, 20, 20], [11, 3, 3], [0, 0, 0], [9, 9, 9]]
+    alike = estimate._replace(variance=np.repeat(0.5 * one_label, 3))
+    np.testing.assert_allclose(_of_groups(alike, ranges * 5)[0], alike.variance)
+    low, high = numbers_interval(estimate, ranges * 5).reshape(5, 3, 2)[2, 0]  # without a spread of its own
+    assert low < 0.5 - 2 * np.sqrt(moderated[2, 0])
+    assert high > 0.5 + 2 * np.sqrt(moderated[2, 0])
 
 
 @pytest.mark.slow
