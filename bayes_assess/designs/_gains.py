@@ -82,7 +82,7 @@ def _telling(state: BeliefState) -> Float[Array, "K J"]:
 
 
 @engine.kept
-def _outcomes(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K O"], Float[Array, "K O J"]]:
+def _outcomes(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K O"], Float[Array, "K J"]]:
     """Compute what outcomes say of the outputs, at the plug-in.
 
     Returns
@@ -91,14 +91,14 @@ def _outcomes(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K 
         By how much an item with the event raises every output beyond one without; see `without_zeros`.
     wrong : (K, O)
         Probabilities of the outcomes of an item without the event.
-    apart : (K, O, J)
-        By how much such an item with every outcome raises every output beyond their mean.
+    otherwise : (K, J)
+        By how much such an item raises every output in the mean.
     """
     _, directions, _ = _at_mean(state)
     wrong = state.errors.mean.astype(xp.float64)[state.row]
     at_event = xp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
     otherwise = (wrong[:, :, None] * directions).sum(1)
-    return without_zeros((at_event - otherwise).astype(xp.float32)), wrong, directions - otherwise[:, None]
+    return without_zeros((at_event - otherwise).astype(xp.float32)), wrong, otherwise
 
 
 def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K J"] | float]:
@@ -111,10 +111,11 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
         By how much the outcome of an item without the event is expected to reduce the variance: it says of itself, and
         of all items of its row without the event, which outcomes they have.
     """
-    influence, wrong, apart = _outcomes(state)
+    influence, wrong, otherwise = _outcomes(state)
     if state.measure.n_outcomes == 2:
         return influence, 0.0
-    believed, _, _ = _at_mean(state)
+    believed, directions, _ = _at_mean(state)
+    apart = directions - otherwise[:, None]  # of an item without the event, with every outcome
     unlike = 1 - xp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
     n_open = (state.unlabelled - state.pending) * unlike
     n_rows = state.errors.mean.shape[0]

@@ -15,7 +15,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Int
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs._belief_state import BeliefState, Look
-from bayes_assess.designs._gains import gains
+from bayes_assess.designs._gains import gains, handed_out
 from bayes_assess.models import curve_blocks
 from bayes_assess.studies.futures import SeparateFutures
 
@@ -71,7 +71,8 @@ def _asked(
     odds = state.remaining * np.exp2(doublings / 2)
     pending = np.minimum(rng.multinomial(rng.binomial(n, share), odds / odds.sum()), state.remaining)
     while (missing := n - pending.sum()) > 0:
-        gain = np.where(state.remaining > pending, gains(replace(state, pending=pending)), -1.0)
+        then = handed_out(state, replace(state, pending=pending))
+        gain = np.where(state.remaining > pending, gains(then), -1.0)
         best = np.argsort(-gain, kind="stable")[:missing]
         pending[best[gain[best] >= 0]] += 1
     cells = np.flatnonzero(pending)
