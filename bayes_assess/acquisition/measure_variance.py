@@ -26,7 +26,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 
-_FEW = 8  # measures, beyond which products of matrices are sooner
+_FEW, _MANY = 8, 64  # measures, beyond which products of matrices are sooner, and those without a number for every cell
 _SMALL, _SPARSE = 100_000, 0.05  # numbers, and share of those that are not 0, below which these are multiplied alone
 _TAILS = 0.2  # share of T_s on either side that is clipped: the covariance would chase draws of the tails
 
@@ -41,7 +41,7 @@ def without_zeros(influence: Float[Array, "K J"]) -> Any:
     (400, (400, 400))
     """
     n_numbers = influence.size
-    small = influence.shape[1] <= _FEW or n_numbers <= _SMALL
+    small = influence.shape[1] <= _MANY or n_numbers <= _SMALL
     if not engine.is_eager() or small or np.count_nonzero(influence) > _SPARSE * n_numbers:
         return influence
     from scipy import sparse  # takes long to import
@@ -94,7 +94,7 @@ def expected_reduction(
     n_open = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
     alike = within * (1 + xp.maximum(n_open - 1, 0) / (worth + 1))
 
-    if engine.is_eager() and influence.shape[1] > _FEW:
+    if engine.is_eager() and influence.shape[1] > _MANY:
         return _of_many(influence, away, weight, alike, spread, n_open, extra, behind)
 
     def reduction(influence: Float[Array, " K"]) -> tuple[Float[Array, " K"], Float[Array, ""]]:
@@ -103,10 +103,29 @@ def expected_reduction(
         inner = (influence**2 * n_open * alike).sum()
         return covariance**2 / xp.maximum(spread, 1e-12), inner + engine.product(weight, totals**2)
 
-    gains, variances = engine.vmap(reduction, in_axes=1)(influence)
+    if engine.is_eager() and influence.shape[1] > _FEW:
+        gains, variances = _reductions(influence, away, weight, alike, spread, n_open)
+    else:
+        gains, variances = engine.vmap(reduction, in_axes=1)(influence)
     gains = gains + xp.asarray(extra).T
     relative = gains / xp.maximum(variances, 1e-30)[:, None]
     return relative.sum(0) if behind is None else engine.product(_of_regret(behind, variances), relative)
+
+
+def _reductions(
+    influence: Float[Array, "K J"],
+    away: Float[Array, "S K"],
+    weight: Float[Array, " S"],
+    alike: Float[Array, " K"],
+    spread: Float[Array, " K"],
+    left: Float[Array, " K"],
+) -> tuple[Float[Array, "J K"], Float[Array, " J"]]:
+    """Compute the reductions of many measures by products of matrices, on NumPy."""
+    totals = engine.product(away, influence * left[:, None])  # (S, J)
+    clipped = _clipped(totals, weight)
+    covariance = influence.T * alike + engine.product((weight[:, None] * clipped).T, away)
+    inner = engine.product(left * alike, influence**2)
+    return covariance**2 / xp.maximum(spread, 1e-12), inner + engine.product(weight, totals**2)
 
 
 def _of_many(

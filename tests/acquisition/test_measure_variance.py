@@ -143,20 +143,22 @@ def test_many_outputs_of_which_cells_bear_on_few_are_summed_as_all(behind, monke
     influence[[0, 1, 2, 2], [4, 4, 9, 19]] = [0.3, -0.2, 0.8, 0.1]
     few = draws(1.0), np.full((5, 3), np.float32(8)), LOG_WEIGHT, COUNTS, UNLABELLED, np.array([1, 0, 2])
 
-    def reductions(influence, few_measures):
+    def reductions(influence, few_measures, many_measures):
         monkeypatch.setattr(measure_variance, "_FEW", few_measures)
+        monkeypatch.setattr(measure_variance, "_MANY", many_measures)
         with engine.eager():
             return expected_reduction(*few, influence, extra, behind)
 
-    one_by_one = reductions(influence, 20)
+    one_by_one = reductions(influence, 20, 20)
+    np.testing.assert_allclose(reductions(influence, 8, 20), one_by_one, rtol=1e-5)
     monkeypatch.setattr(measure_variance, "_SMALL", 0)
     monkeypatch.setattr(measure_variance, "_SPARSE", 0.1)
-    monkeypatch.setattr(measure_variance, "_FEW", 8)
+    monkeypatch.setattr(measure_variance, "_MANY", 8)
     with engine.eager():
         thin = without_zeros(influence)
     assert thin.nnz == 4
     for given in (influence, thin):
-        np.testing.assert_allclose(reductions(given, 8), one_by_one, rtol=1e-5)
+        np.testing.assert_allclose(reductions(given, 8, 8), one_by_one, rtol=1e-5)
 
 
 def test_an_output_without_influence_adds_nothing():
