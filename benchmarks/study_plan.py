@@ -2,13 +2,15 @@
 
     BAYES_ASSESS_POOLS=folder python benchmarks/study_plan.py [--campaigns 4] [--labels 50 100] [--shrink 0.5 0.33]
         [--pools abt_buy 20news] [--measures f1 rate accuracy overall]
+    BAYES_ASSESS_ZOO=benchmarks/fitted_pools.py python benchmarks/study_plan.py --zoo 8 [--seed 77] --labels 0 50
+        --measures f1 recall precision ...
 
 The folder holds pools as .npz files with `labels`, and `scores` of all classes or `probability` and `predictions` of
 the positive one, see `tournament.py`. A session is told some labels and plans; then it is continued, by the same step,
 with the true labels until the interval is as narrow as planned for. A row has the pool, what is measured, labels told,
 the width planned for, labels expected with their range, labels that were needed, and the ratio of the two. Below, by
 measure and labels told, the median of the ratio, the middle half of the ratios, and the share of campaigns that ended
-in the range, which is to be nine of ten. Without the folder nothing is run.
+in the range, which is to be nine of ten. Without pools nothing is run.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _pools import binaries, wholes
+from _pools import binaries, wholes, zoo
 
 import bayes_assess as ba
 from bayes_assess.sessions.planning import Present, followed, labels_needed
@@ -32,6 +34,15 @@ from bayes_assess.studies.goals import Goal
 MEASURES = ("f1", "rate", "accuracy", "overall")
 COLUMNS = ("pool", "measure", "labels", "width", "expected", "lower", "upper", "needed", "ratio")
 STEP = 10  # labels told at a time
+LARGEST, WIDTH = 60_000, 0.2  # items of a pool of a generator, and the width without a label
+
+
+def asked_of_zoo(n: int, seed: int, measures: list[str]) -> Iterator[tuple[str, str, ba.Pool, np.ndarray, Any, str]]:
+    """Yield the same of pools of a generator that are not too large to follow."""
+    for name, binary in zoo(n, seed):
+        if len(binary.labels) <= LARGEST:
+            for measure in measures:
+                yield name, measure, binary.pool, binary.labels, ba.Metric(measure), "widest"
 
 
 def asked(folder: Path, measures: list[str]) -> Iterator[tuple[str, str, ba.Pool, np.ndarray, Any, str]]:
@@ -59,7 +70,8 @@ def told(pool: ba.Pool, labels: np.ndarray, question: Any, n: int, seed: int) ->
 def compare(session: Any, labels: np.ndarray, of: str, shrink: float) -> tuple[Any, float]:
     """Return the plan, and the labels that were needed; infinite where they were not seen to be enough."""
     result = session.result()
-    width = shrink * float(np.diff(result.overall[1] if of == "overall" else result.interval)[0])
+    now = float(np.diff(result.overall[1] if of == "overall" else result.interval)[0])
+    width = shrink * now if session.labels_used else WIDTH
     plan = session.plan(width=width, of=of)
     goal = Goal.checked(session.question, session.cells, width, None, of, 0.95)
     present = Present.of(session)
@@ -76,20 +88,26 @@ def main() -> None:
     parser.add_argument("--labels", nargs="*", type=int, default=(50, 100))
     parser.add_argument("--shrink", nargs="*", type=float, default=(0.5, 0.33))
     parser.add_argument("--pools", nargs="*")
+    parser.add_argument("--zoo", type=int, help="pools of the generator that BAYES_ASSESS_ZOO names, and no folder")
+    parser.add_argument("--seed", type=int, default=77, help="of the generator")
     parser.add_argument("--measures", nargs="*", default=MEASURES)
     options = parser.parse_args()
     folder = os.environ.get("BAYES_ASSESS_POOLS")
-    if not folder:
-        sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools; nothing was run.")
+    if not (options.zoo or folder):
+        sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools, or ask for --zoo; nothing was run.")
+    if options.zoo:
+        pools = asked_of_zoo(options.zoo, options.seed, options.measures)
+    else:
+        pools = asked(Path(str(folder)), options.measures)
     print(",".join(COLUMNS))
     ratios, held = defaultdict(list), defaultdict(list)
-    for name, measure, pool, labels, question, of in asked(Path(folder), options.measures):
+    for name, measure, pool, labels, question, of in pools:
         if options.pools and name.split(":")[0] not in options.pools:
             continue
         for n in options.labels:
             for seed in range(options.campaigns):
                 session = told(pool, labels, question, n, seed)
-                for shrink in options.shrink:
+                for shrink in options.shrink if n else options.shrink[:1]:
                     plan, needed = compare(session, labels, of, shrink)
                     ratio = plan.labels.expected / needed
                     row = (name, measure, n, plan.goal, *plan.labels, needed, ratio)

@@ -65,10 +65,10 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
 
         The session is continued on pools that are drawn from the posterior, as in METHODS 12.6, by blocks of labels:
         its design chooses the items of a block, and learns when that is complete. Of measures widths are smoothed so
-        that they do not rise.
-        Items that are pending count as not asked for yet. Nothing of the session changes. While labels are few, it is
-        often too few that is expected: plan again when more have come. `benchmarks/study_plan.py` measures how good
-        plans are.
+        that they do not rise; and as pools are unlike those that a belief on curves draws, further labels are taken to
+        be 1.35 times as many as in these futures, 1.9 times without a label yet (`benchmarks/study_plan.py`).
+        Items that are pending count as not asked for yet. Nothing of the session changes. Plan again when more labels
+        have come.
 
         Parameters
         ----------
@@ -217,6 +217,10 @@ def followed(
         n_open = int((~goal.reached(values[:, :-1]).any(1)).sum())
         if n_open == 0 or ((ends_stage or futures.enough_at_once) and n_open <= (1 - _ENOUGH) * len(values)):
             break
+    if is_width:
+        further = np.ceil(futures.longer(present.n_told) * (labels - present.n_told)).astype(np.int64)
+        later = np.minimum(present.n_told + further, present.n_items - 1)
+        labels = np.where(labels < present.n_items, later, present.n_items)  # all items are known when all are labelled
     return labels, widths, values
 
 

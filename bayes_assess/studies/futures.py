@@ -192,6 +192,10 @@ class Futures(ABC, Generic[StateT]):
         """Whether they are followed on NumPy, so that nothing is compiled for one plan."""
         return True
 
+    def longer(self, n_told: int) -> float:
+        """Return how many times as many further labels campaigns take until an interval is as narrow, after some."""
+        return 1.0
+
     def campaigns(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> Campaigns:
         """Go on to a number of labels in all, and return what answers are taken from, of arrays (f, 1, ...).
 

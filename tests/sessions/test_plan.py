@@ -8,6 +8,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.sessions.planning import labels_needed
+from bayes_assess.studies.curve_futures import CurveFutures
 from bayes_assess.studies.goals import Goal, random_labels_to
 from made import made_pool
 
@@ -88,6 +89,27 @@ def test_a_small_pool_is_labelled_up_at_most():
     assert plan.random_labels == 60
     assert (plan.paths[:, -1] <= 1e-3).all()
     assert plan.budgets[-1] == 60
+
+
+@pytest.mark.parametrize(("n_told", "longer"), [(0, 1.9), (20, 1.35)])
+def test_campaigns_of_measures_take_longer_than_the_futures_of_their_belief(n_told, longer, monkeypatch):
+    a = ba.assess(ba.Pool(scores=np.random.default_rng(2).beta(0.4, 1, 400)), ba.Metric("f1"), seed=1)
+    ids = a.ask(20).ids[:n_told]
+    a.tell(ids, (a.pool.scores[ids] > 0.5).astype(int))
+    plan = a.plan(width=0.2, futures=6)
+    monkeypatch.setattr(CurveFutures, "longer", lambda futures, n_told: 1.0)
+    short = a.plan(width=0.2, futures=6)
+    np.testing.assert_array_equal(plan.paths, short.paths)
+    assert (np.abs(plan.needed - np.minimum(longer * short.needed, 400 - n_told)) <= 2).all()
+    assert (plan.budgets <= 400).all()
+    assert plan.table()["reached"][-1] == short.table()["reached"][-1]
+
+
+def test_futures_that_go_on_until_all_is_labelled_need_no_more():
+    a = ba.assess(ba.Pool(scores=np.linspace(0.05, 0.95, 60)), ba.Metric("f1"), seed=1)
+    plan = a.plan(width=0.02, futures=6)
+    assert np.isfinite(plan.needed).all()
+    assert (plan.needed <= 60).all()
 
 
 @pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.Metric("accuracy"), ba.Rate()])
