@@ -5,7 +5,8 @@ Shapes: n items, C classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ from bayes_assess.errors import PoolError
 
 SEPARATOR = ";"
 NO_LABEL = "-"  # the text of an item to which no class applies; an empty text is an item without answer
+NO_LABEL_BESIDE = f"{NO_LABEL!r}, which says that no class applies, beside other names; leave out the one or the others"
+_OTHERS = (",", "|", "/", "+", " ")  # what people put between names instead
 _SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -59,7 +62,8 @@ def read_rows(values: ArrayLike, classes: np.ndarray, remedy: str) -> LabelRows:
 
     Rows of numbers or booleans are indicators, one per class in the order of the classes; the columns of a frame are
     taken by name where they are the classes' names. Rows of text are names, and an empty list is an item to which no
-    class applies. A text holds names between semicolons, or "-" where no class applies. Sets hold names.
+    class applies. A text holds names between semicolons, or "-" where no class applies; one that is a list in writing,
+    as CSV files have them, is that list. Sets hold names.
 
     Raises
     ------
@@ -93,8 +97,9 @@ def distinct_names(values: ArrayLike | None) -> np.ndarray:
         return np.arange(array.shape[1])
     names: set[str] = set()
     for row in _rows(array).tolist():
+        row = _as_meant(row)
         if isinstance(row, str):
-            names.update(_split(row) or ())
+            names.update(names_in(row) or ())
         elif isinstance(row, _SEVERAL):
             names.update(name for name in row if isinstance(name, str))
     if not names:
@@ -142,8 +147,9 @@ def _read_row(
     at: int, row: object, classes: np.ndarray, lookup: dict[str, int], remedy: str
 ) -> Bool[np.ndarray, " C"] | None:
     """Return the indicators of one row, or None where nothing is known."""
+    row = row if isinstance(row, str) and row in lookup else _as_meant(row)
     if isinstance(row, str):
-        names = _split(row)
+        names = names_in(row)
         return None if names is None else _read_names(at, names, classes, lookup, remedy)
     if not isinstance(row, _SEVERAL):
         raise UnreadableRow(at, f"are {show(row)}; pass a list of names, a text such as 'cat;dog', or indicators")
@@ -158,24 +164,71 @@ def _read_row(
     return _read_indicators(at, values, classes)
 
 
-def _split(text: str) -> list[str] | None:
-    """Return the names in a text; None where it is empty."""
+def names_in(text: str) -> list[str] | None:
+    """Return the names in a text; None where it is empty.
+
+    Examples
+    --------
+    >>> names_in("cat; dog"), names_in("-"), names_in("")
+    (['cat', 'dog'], [], None)
+    """
     text = text.strip()
     if not text:
         return None
     return [] if text == NO_LABEL else [name.strip() for name in text.split(SEPARATOR)]
 
 
+def as_list(text: str) -> list[object] | None:
+    """Return the list that a text is in writing, of Python or JSON; None if it is none.
+
+    Examples
+    --------
+    >>> as_list("['cat', 'dog']"), as_list("[UNK]")
+    (['cat', 'dog'], None)
+    """
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _as_meant(row: object) -> object:
+    """Return the list where a row is one in writing, else the row."""
+    listed = as_list(row) if isinstance(row, str) else None
+    return row if listed is None else listed
+
+
 def _read_names(
     at: int, names: Iterable[str], classes: np.ndarray, lookup: dict[str, int], remedy: str
 ) -> Bool[np.ndarray, " C"]:
-    row = np.zeros(len(classes), bool)
+    row, names = np.zeros(len(classes), bool), list(names)
     for name in names:
+        if name == NO_LABEL and len(names) > 1:
+            raise UnreadableRow(at, f"have {NO_LABEL_BESIDE}")
         if name not in lookup:
             known = listing(classes)
-            raise UnreadableRow(at, f"name {show(name)}, which is not one of the classes ({known}); {remedy}")
+            problem = f"name {show(name)}, which is not one of the classes ({known}); {remedy}"
+            raise UnreadableRow(at, f"{problem}{separators_hint(name, lookup)}")
         row[lookup[name]] = True
     return row
+
+
+def separators_hint(name: str, classes: Container[str]) -> str:
+    """Say what stands between names, where a name that is no class holds several with something else between them.
+
+    Examples
+    --------
+    >>> separators_hint("cat, dog", ["cat", "dog"])
+    "; several names stand between semicolons, such as 'cat;dog'"
+    """
+    for other in _OTHERS:
+        parts = [part.strip() for part in name.split(other)]
+        if len(parts) > 1 and all(part in classes for part in parts):
+            return f"; several names stand between semicolons, such as {SEPARATOR.join(parts)!r}"
+    return ""
 
 
 def _read_indicators(at: int, values: list[object], classes: np.ndarray) -> Bool[np.ndarray, " C"] | None:

@@ -24,6 +24,7 @@ from bayes_assess.pool._label_rows import (
     distinct_names,
     frame_columns,
     read_rows,
+    separators_hint,
 )
 from bayes_assess.pool._scores import MOST_OFF, read_scores
 from bayes_assess.pool.label_sets import MultiLabelSpace
@@ -71,7 +72,8 @@ class MultiLabelPool(Pool):
     Warns
     -----
     UserWarning
-        If every row of scores sums to 1, as probabilities of single labels do.
+        If every row of scores sums to 1, as probabilities of single labels do, or a class that is predicted has the
+        name of several others at once, such as "cat,dog".
 
     Examples
     --------
@@ -127,6 +129,8 @@ class MultiLabelPool(Pool):
             columns = frame_columns(predictions)
             names = distinct_names(predictions) if columns is None else check_classes(columns)
             declared = columns is not None or names.dtype.kind != "U"
+            if not declared:
+                _warn_of_separators(names)
         check_label_names(names)
         indicators = _read_predictions(predictions, names) if array is None or predictions is not None else array >= 0.5
         n_items = len(indicators)
@@ -228,6 +232,16 @@ def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
             "Every row of scores sums to 1, as the probabilities of single labels do; a multi-label pool takes the "
             "probability of each class apart from the others. Leave out multilabel=True if items have one label."
         )
+
+
+def _warn_of_separators(names: np.ndarray) -> None:
+    """Warn of a class whose name is that of several others, with something else than a semicolon between them."""
+    known = set(names.tolist())
+    for name in names.tolist():
+        hint = separators_hint(name, known)
+        if hint:
+            warn_caller(f"The class {shown(name)} looks like several others at once{hint}.")
+            return
 
 
 def _read_predictions(predictions: Any, classes: np.ndarray) -> Bool[np.ndarray, "M C"]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.cell_deviations import CellDeviations
 from bayes_assess.designs import MULTILABEL, Design, State
 from bayes_assess.errors import PriorError, QuestionError
@@ -127,7 +128,7 @@ class MultiLabelMetric(Metric):
         if strata is not None and strata.of_deviations:
             lam, h = strata.lam, item_deviations(pool, self.spec, strata.lam)
             groups = Strata(strata.n_strata, strata.kind, of=h).cut(pool)
-            groups = replace(groups, description=f"{groups.n_groups} strata of deviations")
+            groups = replace(groups, description=f"{plural(groups.n_groups, 'stratum', 'strata')} of deviations")
             size = np.bincount(groups.codes, minlength=groups.n_groups)
             deviation = np.sqrt(np.bincount(groups.codes, h**2, groups.n_groups) / np.maximum(size, 1))
         elif strata is not None:

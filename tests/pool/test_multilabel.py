@@ -70,6 +70,8 @@ def test_a_class_is_predicted_from_a_score_of_one_half():
         [{"ant", "bee"}, set(), np.array(["ant", "cow"])],
         pl.Series([["ant", "bee"], [], ["cow", "ant"]]),
         pa.array([["ant", "bee"], [], ["cow", "ant"]]),
+        ["['bee', 'ant']", "[]", '["cow", "ant"]'],
+        ["[1, 1, 0]", "[False, False, False]", "[1.0, 0.0, 1.0]"],
     ],
 )
 def test_predictions_are_read_from_every_form(predictions):
@@ -86,6 +88,19 @@ def test_classes_follow_from_names_columns_or_places():
     assert (numbered.classes.tolist(), numbered.classes_declared) == ([0, 1, 2], True)
     scored = ba.Pool(scores=pd.DataFrame(SCORES, columns=CLASSES), multilabel=True)
     assert scored.classes.tolist() == CLASSES
+
+
+def test_classes_follow_from_lists_in_writing_as_csv_files_have_them():
+    lists = pd.Series([["bee"], [], ["cow", "[UNK]"]])
+    assert ba.Pool(predictions=lists.map(str), multilabel=True).classes.tolist() == ["[UNK]", "bee", "cow"]
+    odd = ba.Pool(predictions=["['bee']"], classes=["['bee']"], multilabel=True)
+    assert odd.indicators.tolist() == [[True]]
+
+
+def test_a_class_that_looks_like_several_others_is_warned_of():
+    for text, names in (("bee, cow", "bee;cow"), ("cow|bee", "cow;bee")):
+        with pytest.warns(UserWarning, match=f"The class '.*' looks like several others .* such as '{names}'"):
+            ba.Pool(predictions=["bee", text, "cow"], multilabel=True)
 
 
 def test_the_fingerprint_covers_everything_and_is_that_of_no_other_pool():
@@ -108,6 +123,19 @@ def test_the_fingerprint_covers_everything_and_is_that_of_no_other_pool():
 def test_fingerprints_of_pools_with_one_label_per_item_stay_what_they_were():
     pool = ba.Pool(scores=[0.25, 0.75], ids=["a", "b"], groups={"site": ["x", "y"]})
     assert pool.fingerprint() == "914998401bfc93ed4d713f565fe6c1659213ec23988a886bb640f536bff6a675"
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("-;ant", "have '-', which says that no class applies, beside other names; leave out the one or the others"),
+        ("ant, bee", "label with these names.*; several names stand between semicolons, such as 'ant;bee'"),
+        ("ant;", "name '', which is not one of the classes"),
+    ],
+)
+def test_what_is_no_set_is_refused_with_what_to_write(label, said):
+    with pytest.raises(LabelError, match=said):
+        space().codes([label])
 
 
 def test_scores_that_sum_to_one_look_like_those_of_single_labels():

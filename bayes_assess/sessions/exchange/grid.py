@@ -12,6 +12,7 @@ from bayes_assess.errors import LabelError
 from bayes_assess.sessions.exchange.cells import as_meant
 from bayes_assess.sessions.exchange.workbook import SUFFIX, NotComputed, read_workbook
 
+_JSON_LINES = (".jsonl", ".ndjson")
 _TOO_LONG = "there are more fields than columns; put quotes around texts that contain the delimiter"
 
 
@@ -115,6 +116,11 @@ def _tables(path: Path, wanted: Sequence[str]) -> list[_Table]:
         return [_from_header(rows, name) for name, rows in read_workbook(path).items()]
     if path.suffix.lower() == ".xls":
         raise LabelError(f"{path} is of the format of Excel 97; save it as .xlsx or as CSV.")
+    if path.suffix.lower() in _JSON_LINES:
+        raise LabelError(
+            f"{path} holds an object of JSON in every line; save its columns as CSV, or, in Python, read it as a frame "
+            "and tell its columns."
+        )
     try:
         csv_file = open_csv(path, lambda header: _n_found(header, wanted))
     except UnreadableCsv as error:

@@ -7,6 +7,7 @@ JSON-MIN puts this number in the place of any ``id`` of the data: ids of items t
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -178,6 +179,23 @@ def read_annotation(found: Mapping[str, object], id: str, label: str) -> Answere
     mine = [text for part in parts for text in (_of_value(part) if isinstance(part, dict) else [cell_text(part)])]
     names = {str(name) for name in found if name not in (ID, id, *_OWN)}
     return AnsweredItem(cell_text(found[key]), [Said(joined(mine), _person(found.get("annotator")))], names)
+
+
+def csv_label(text: str) -> str:
+    """Return a label as the text of a sheet: the CSV export has several choices as an object of JSON.
+
+    Examples
+    --------
+    >>> csv_label('{"choices": ["cat", "dog"]}'), csv_label("cat")
+    ('cat;dog', 'cat')
+    """
+    if not text.startswith("{"):
+        return text
+    try:
+        value = json.loads(text)
+        return joined(_of_value(value)) if isinstance(value, dict) else text
+    except (ValueError, RecursionError, UnreadableTask):
+        return text
 
 
 def _said(result: Mapping[str, object], label: str) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.text import folded
 from bayes_assess.pool._ids import text_keys
-from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
+from bayes_assess.pool._label_rows import NO_LABEL, NO_LABEL_BESIDE, SEPARATOR, as_list, names_in, separators_hint
 from bayes_assess.pool.number_labels import are_within
 from bayes_assess.pool.pool import Pool
 from bayes_assess.sessions.exchange.cells import as_meant
@@ -196,12 +196,21 @@ class LabelMatcher:
         return Match(str(space.names(space.codes(ways))[0]), exact="," not in text)
 
     def _set(self, text: str) -> Match:
-        """Match names between semicolons; they come in the order of the classes."""
-        if text.strip() == NO_LABEL:
-            return Match(NO_LABEL)
-        each = [(part, self._one(part.strip())) for part in text.split(SEPARATOR)]
-        for part, match in each:
+        """Match names between semicolons, or in a list; they come in the order of the classes."""
+        listed = None if text in self.names else as_list(text)
+        named = listed if listed is not None and all(isinstance(name, str) for name in listed) else names_in(text)
+        names = [str(name) for name in named or ()]
+        names = [name for name in names if name] or names  # without gaps, such as at the end of "cat;dog;"
+        if not names:
+            return Match(NO_LABEL, exact=listed is None)
+        if NO_LABEL in names and len(names) > 1:
+            return Match(None, f"has {NO_LABEL_BESIDE}")
+        each = [(name, self._one(name)) for name in names]
+        for name, match in each:
             if match.found is None:
-                return Match(None, f"names {part.strip()!r}, which {match.problem}")
+                hint = separators_hint(name, self.names)
+                return Match(None, f"names {name!r}, which {match.problem}{hint}")
         given = {match.found for _, match in each}
-        return Match(SEPARATOR.join(name for name in self.names if name in given), exact=all(m.exact for _, m in each))
+        whole = SEPARATOR.join(name for name in self.names if name in given)
+        gaps = listed is not None or len(names) <= text.count(SEPARATOR)
+        return Match(whole, exact=all(match.exact for _, match in each) and not gaps)

@@ -311,7 +311,9 @@ def _grid(path: Path, id: str, label: str, annotator: str | None) -> Grid:
         return read_export(path, id, label)
     grid = read_grid(path, [id, label], [*label_studio.CSV, *([annotator] if annotator else [])])
     ids, labels, of_tool, numbers, *who = grid.columns
-    theirs = id == "id" and any(map(str.strip, of_tool)) and any(map(str.strip, numbers))
+    exported = any(map(str.strip, numbers))
+    theirs = id == "id" and any(map(str.strip, of_tool)) and exported
+    labels = [label_studio.csv_label(text) for text in labels] if exported else labels
     return grid._replace(columns=[of_tool if theirs else ids, labels, *who])
 
 

@@ -167,6 +167,17 @@ def test_sets_of_labels_come_in_the_order_of_the_classes():
     assert match("dog;hen").problem == "names 'hen', which is not one of the classes ('cat', 'cow', 'dog')"
 
 
+def test_sets_of_labels_are_read_from_lists_in_writing_and_with_gaps():
+    pool = ba.Pool(predictions=["cat", "dog;cow"], classes=["cat", "cow", "dog", "[x]"], multilabel=True)
+    match = LabelMatcher(pool)
+    for text, found in {"['dog', 'cat']": "cat;dog", '["Cow"]': "cow", "[]": "-", "dog;;cat;": "cat;dog"}.items():
+        assert (match(text).found, match(text).exact) == (found, False)
+    assert match("[x];dog").found == "dog;[x]"
+    assert match("[1, 2]").problem.startswith("names '[1, 2]', which is not one of the classes")
+    assert match("dog;-").problem.startswith("has '-', which says that no class applies, beside other names")
+    assert match("dog, cat").problem.endswith("; several names stand between semicolons, such as 'dog;cat'")
+
+
 def test_what_was_taken_for_something_else_is_said(folder):
     path = sheet_of(folder, ("855.0", "Good"), ("7", "good "), ("a1", "bad"))
     with pytest.warns(UserWarning, match="Took") as said:
@@ -468,6 +479,13 @@ def test_what_is_no_pool_or_no_column_is_refused_in_a_sentence(folder):
             ba.read_labels(path, other)
     with pytest.raises(ba.LabelError, match="A column of a sheet is named by a text, such as 'label'; found 1"):
         ba.read_labels(path, POOL, label=1)
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.NDJSON"])
+def test_lines_of_json_are_no_sheet(folder, name):
+    (folder / name).write_text('{"id": "a1", "label": "good"}\n')
+    with pytest.raises(ba.LabelError, match="an object of JSON in every line; save its columns as CSV"):
+        ba.read_labels(folder / name, POOL)
 
 
 @pytest.mark.parametrize("start", [b"PAR1", b"ARROW1", b"SQLite format 3\0"])

@@ -285,6 +285,15 @@ def test_label_sets_come_back(folder):
     assert labels.tolist() == ["cat;dog", "-"]
 
 
+def test_several_choices_come_back_from_the_csv_of_label_studio(folder):
+    path = folder / "project.csv"
+    rows = ['5,1,1,b,"{""choices"": [""dog"", ""cat""]}"', "6,1,2,c,cat", "7,1,3,d,-"]
+    path.write_text("\n".join(["annotation_id,annotator,id,item_id,label", *rows]), encoding="utf-8")
+    ids, labels = ba.read_labels(path, SETS)
+    assert (ids.tolist(), labels.tolist()) == (["b", "c", "d"], ["cat;dog", "cat", "-"])
+    assert ba.read_labels(path)[1].tolist() == ["dog;cat", "cat", "-"]
+
+
 def test_another_name_of_the_question_is_asked_for(folder):
     task = annotated("b", [{"choices": ["dog"]}])
     task["annotations"][0]["result"][0]["from_name"] = "animal"
