@@ -18,6 +18,8 @@ from bayes_assess._tools.shapes import Float
 Matrix = Float[np.ndarray, "n C"]
 Vector = Float[np.ndarray, " n"]
 
+_NEVER = np.log(1e-20)  # less than rounding, as a share of what is summed
+
 # A ratio per class, of all classes, or per item, is hits / (a hits + b predicted + c labels) with these (a, b, c).
 DENOMINATORS = {
     "precision": (0.0, 1.0, 0.0),
@@ -189,7 +191,7 @@ class ItemRatio:
 
         E phi_m(A, B)^k = sum_ab P(A = a) P(B = b) phi_m(a, b)^k,   phi_m(a, b) = a / (a' a + b' m + c' (a + b)),
 
-    with (a', b', c') of `DENOMINATORS` and Poisson-binomial P, at a cost of O(C^2) per item.
+    with (a', b', c') of `DENOMINATORS` and Poisson-binomial P, at a cost of O(C n_most) per item, see `likely_most`.
     """
 
     kind: str
@@ -219,7 +221,8 @@ class ItemRatio:
         sizes, moment = predicted.sum(1).astype(np.int64), np.zeros(len(predicted))
         first = np.argsort(-predicted, axis=1, kind="stable")[:, : sizes.max(initial=0)]  # predicted classes are few
         hits = count_distribution(np.take_along_axis(predicted * probabilities, first, axis=1))
-        missed = count_distribution((1 - predicted) * probabilities)
+        misses = (1 - predicted) * probabilities
+        missed = count_distribution(misses, likely_most(misses))
         a, b = np.arange(hits.shape[1])[:, None], np.arange(missed.shape[1])
         for m in np.unique(sizes).tolist():
             rows = sizes == m
@@ -232,10 +235,10 @@ def _either(worst: float, best: float | None = None) -> UnseenLosses:
     return UnseenLosses(np.array([[[0.0], [1.0]]]), np.array([[worst, worst if best is None else best]]))
 
 
-def count_distribution(probabilities: Matrix) -> Float[np.ndarray, "n N"]:
-    """Compute the Poisson-binomial probabilities of 0, 1, ..., C successes in C independent trials, N = C + 1.
+def count_distribution(probabilities: Matrix, n_most: int | None = None) -> Float[np.ndarray, "n N"]:
+    """Compute the Poisson-binomial probabilities of 0, ..., n_most successes in C independent trials, N = n_most + 1.
 
-    One trial at a time: P_c(k) = P_{c-1}(k) (1 - p_c) + P_{c-1}(k - 1) p_c.
+    One trial at a time: P_c(k) = P_{c-1}(k) (1 - p_c) + P_{c-1}(k - 1) p_c. By default n_most is C.
 
     Examples
     --------
@@ -243,10 +246,30 @@ def count_distribution(probabilities: Matrix) -> Float[np.ndarray, "n N"]:
     [[0.25, 0.5, 0.25], [0.0, 0.75, 0.25]]
     """
     n_items, n_trials = probabilities.shape
-    chances = np.zeros((n_items, n_trials + 1))
+    n_most = n_trials if n_most is None else n_most
+    chances = np.zeros((n_items, n_most + 1))
     chances[:, 0] = 1
-    for trial, p in enumerate(probabilities.T[:, :, None], start=1):
-        shifted = chances[:, :trial] * p
+    some = probabilities[:, probabilities.any(0)]  # others change nothing
+    for trial, p in enumerate(some.T[:, :, None], start=1):
+        most = min(trial, n_most)
+        shifted = chances[:, :most] * p
         chances[:, :trial] *= 1 - p
         chances[:, 1 : trial + 1] += shifted
     return chances
+
+
+def likely_most(probabilities: Matrix) -> int:
+    """Return a number of successes that is exceeded in C independent trials with a probability below 1e-20.
+
+    With m expected successes that of k or more is at most exp(k - m) (m / k)^k, k > m (Chernoff).
+
+    Examples
+    --------
+    >>> likely_most(np.full((1, 3), 0.5)), likely_most(np.full((1, 1000), 0.005))
+    (3, 38)
+    """
+    n_trials, mean = probabilities.shape[1], probabilities.sum(1).max(initial=0)
+    k = np.arange(1, n_trials + 1)
+    with np.errstate(divide="ignore"):  # of a mean of 0
+        rare = (k > mean) & (k - mean + k * np.log(mean / k) < _NEVER)
+    return int(rare.argmax()) if rare.any() else n_trials

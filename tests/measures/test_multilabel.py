@@ -13,6 +13,7 @@ from sklearn import metrics
 
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import MULTILABEL_MEASURES, multilabel_measure
+from bayes_assess.measures._label_set_losses import count_distribution, likely_most
 
 EVERY = tuple(MULTILABEL_MEASURES)
 SCIKIT = {
@@ -192,3 +193,13 @@ def test_what_does_not_fit_is_refused_in_a_sentence(case):
     with pytest.raises(QuestionError, match=message) as caught:
         call()
     assert str(caught.value).endswith((".", "?"))
+
+
+@pytest.mark.parametrize(("n_classes", "mean"), [(3, 1.5), (400, 0.0), (400, 0.3), (2_000, 3.0), (2_000, 40.0)])
+def test_counts_of_many_rare_classes_are_summed_only_as_far_as_they_occur(n_classes, mean):
+    p = np.random.default_rng(0).dirichlet(np.full(n_classes, 0.1), 2) * mean
+    p = np.minimum(p, 1)
+    most, whole = likely_most(p), count_distribution(p)
+    np.testing.assert_array_equal(count_distribution(p, most), whole[:, : most + 1])
+    assert whole[:, most + 1 :].sum(1).max() < 1e-20
+    assert most <= min(n_classes, 25 + 3 * mean)  # so that the cost is not that of all counts
