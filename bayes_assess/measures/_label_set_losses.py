@@ -7,6 +7,7 @@ those of the labels, independent of each other ([SEME] eq. 92).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -44,8 +45,10 @@ class LossFamily(Protocol):
         """Compute E l(f, y)."""
         ...
 
-    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " d"]) -> Vector:
-        """Compute E (gradient . l(f, y))^2."""
+    def mean_square(
+        self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " d"], centre: float = 0.0
+    ) -> Vector:
+        """Compute E (gradient . l(f, y) - centre)^2."""
         ...
 
     def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
@@ -78,8 +81,8 @@ class UnseenLosses(NamedTuple):
 class _Linear(ABC):
     """Losses that are linear in the labels: the expected ones are those at the probabilities.
 
-    With slopes b_c the derivatives of gradient . l in y_c, the mean square is (gradient . E l)^2 + sum_c b_c^2 p_c
-    (1 - p_c), which are eqs. (95) to (97) of [SEME].
+    With slopes b_c the derivatives of gradient . l in y_c, the mean square is (gradient . E l - centre)^2 + sum_c b_c^2
+    p_c (1 - p_c), which are eqs. (95) to (97) of [SEME], whose centre is 0.
     """
 
     @abstractmethod
@@ -91,8 +94,10 @@ class _Linear(ABC):
     def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n d"]:
         return self.losses(predicted, probabilities)
 
-    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " d"]) -> Vector:
-        mean = self.expected(predicted, probabilities) @ gradient
+    def mean_square(
+        self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " d"], centre: float = 0.0
+    ) -> Vector:
+        mean = self.expected(predicted, probabilities) @ gradient - centre
         variance = (self.slopes(predicted, gradient) ** 2 * probabilities * (1 - probabilities)).sum(1)
         return mean**2 + variance
 
@@ -174,8 +179,11 @@ class AnyWrong:
     def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n 1"]:
         return 1 - np.where(predicted > 0, probabilities, 1 - probabilities).prod(1, keepdims=True)
 
-    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"]) -> Vector:
-        return gradient[0] ** 2 * self.expected(predicted, probabilities)[:, 0]
+    def mean_square(
+        self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"], centre: float = 0.0
+    ) -> Vector:
+        wrong = self.expected(predicted, probabilities)[:, 0]
+        return (gradient[0] - centre) ** 2 * wrong + centre**2 * (1 - wrong)
 
     def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return an item that is right, and one that is not."""
@@ -189,7 +197,7 @@ class ItemRatio:
     It is no linear function of the labels. Its moments are exact: of m predicted labels A are right, and B others are
     missed; A and B are independent sums of independent indicators, so that
 
-        E phi_m(A, B)^k = sum_ab P(A = a) P(B = b) phi_m(a, b)^k,   phi_m(a, b) = a / (a' a + b' m + c' (a + b)),
+        E u(phi_m(A, B)) = sum_ab P(A = a) P(B = b) u(phi_m(a, b)),   phi_m(a, b) = a / (a' a + b' m + c' (a + b)),
 
     with (a', b', c') of `DENOMINATORS` and Poisson-binomial P, at a cost of O(C n_most) per item, see `likely_most`.
     """
@@ -204,10 +212,12 @@ class ItemRatio:
         return self._ratio(hits, predicted.sum(1, keepdims=True), labels.sum(1, keepdims=True))
 
     def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n 1"]:
-        return self._moment(predicted, probabilities, 1)[:, None]
+        return self._expectation(predicted, probabilities, lambda phi: phi)[:, None]
 
-    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"]) -> Vector:
-        return gradient[0] ** 2 * self._moment(predicted, probabilities, 2)
+    def mean_square(
+        self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"], centre: float = 0.0
+    ) -> Vector:
+        return self._expectation(predicted, probabilities, lambda phi: (gradient[0] * phi - centre) ** 2)
 
     def unseen(self, predicted: Float[np.ndarray, "K C"], weight: Float[np.ndarray, " K"]) -> UnseenLosses:
         """Return an item all wrong, and one all right where some class is predicted."""
@@ -217,7 +227,7 @@ class ItemRatio:
         a, b, c = DENOMINATORS[self.kind]
         return quotient(hits, a * hits + b * predicted + c * labels)
 
-    def _moment(self, predicted: Matrix, probabilities: Matrix, power: int) -> Vector:
+    def _expectation(self, predicted: Matrix, probabilities: Matrix, of: Callable[[np.ndarray], np.ndarray]) -> Vector:
         sizes, moment = predicted.sum(1).astype(np.int64), np.zeros(len(predicted))
         first = np.argsort(-predicted, axis=1, kind="stable")[:, : sizes.max(initial=0)]  # predicted classes are few
         hits = count_distribution(np.take_along_axis(predicted * probabilities, first, axis=1))
@@ -226,7 +236,7 @@ class ItemRatio:
         a, b = np.arange(hits.shape[1])[:, None], np.arange(missed.shape[1])
         for m in np.unique(sizes).tolist():
             rows = sizes == m
-            phi = self._ratio(a, np.full((1, 1), m), a + b) ** power
+            phi = of(self._ratio(a, np.full((1, 1), m), a + b))
             moment[rows] = ((hits[rows] @ phi) * missed[rows]).sum(1)
         return moment
 

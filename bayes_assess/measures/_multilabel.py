@@ -24,6 +24,7 @@ from bayes_assess.measures._label_set_losses import AnyWrong, ItemRatio, LossFam
 
 Risk = Float[np.ndarray, "*batch D"]
 _NOTHING = 1e-15  # a change that is rounding
+_ROUNDING = 1e-12  # of sums of the losses of all classes
 
 
 class _Output(NamedTuple):
@@ -159,10 +160,11 @@ class MultiLabelMeasure:
     ) -> Float[np.ndarray, " n"]:
         r"""Compute how much items matter to the measures where labels are independent.
 
-        .. math:: h_n^2 = E \lVert Dg(R)\, l_n \rVert^2
+        .. math:: h_n^2 = E \lVert Dg(R)\, (l_n - R) \rVert^2
 
-        These are eqs. (95) to (97) of [SEME] for micro F1, up to a factor that all items share. Eq. (109) of
-        [SEME], for its macro F1, leaves out the products of different classes; here they are in.
+        These are eqs. (95) to (97) of [SEME] for micro F1, up to a factor that all items share: of ratios of mean
+        losses Dg(R) R is 0. Eq. (109) of [SEME], for its macro F1, leaves out the products of different classes; here
+        they are in. Of means over items, such as of their own F1, estimates err by how far an item is from the mean.
 
         Parameters
         ----------
@@ -184,18 +186,21 @@ class MultiLabelMeasure:
         --------
         >>> predicted, p = np.array([[True, False], [True, False]]), np.array([[0.5, 0.0], [1.0, 0.0]])
         >>> multilabel_measure("accuracy").deviations(predicted, p).round(3).tolist()
-        [0.707, 0.0]
+        [0.559, 0.25]
         """
         f, p = checked_label_sets(predicted, probabilities)
         if mean_losses is None:
             sums = (self.expected_losses(f[rows], p[rows]).sum(0) for rows in _chunks(*f.shape))
             mean_losses = sum(sums, start=np.zeros(self.n_losses(f.shape[1]))) / max(len(f), 1)
-        jacobian, blocks = self.jacobian(np.asarray(mean_losses)), self._blocks(self.n_losses(f.shape[1]))
+        risk = np.asarray(mean_losses, np.float64)
+        jacobian, blocks = self.jacobian(risk), self._blocks(self.n_losses(f.shape[1]))
+        centres = jacobian @ risk
+        centres[np.abs(centres) < _ROUNDING] = 0  # those of ratios
         squares = np.zeros(len(f))
         for rows in _chunks(*f.shape):
             pair = f[rows].astype(np.float64), p[rows].astype(np.float64)
-            for gradient, output in zip(jacobian, self._measures, strict=True):
-                squares[rows] += output.family.mean_square(*pair, gradient[blocks[output.family]])
+            for gradient, centre, output in zip(jacobian, centres.tolist(), self._measures, strict=True):
+                squares[rows] += output.family.mean_square(*pair, gradient[blocks[output.family]], centre)
         return np.sqrt(squares)
 
     def unseen_classes(self, mean_losses: Float[np.ndarray, " D"]) -> Bool[np.ndarray, " C"]:

@@ -281,7 +281,7 @@ def item_deviations(pool: MultiLabelPool, measure: MultiLabelMeasure, lam: float
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(scores=[[0.5, 0.0], [1.0, 0.0]], multilabel=True)
     >>> item_deviations(pool, multilabel_measure("accuracy"), 1.0).round(3).tolist()
-    [1.0, 0.0]
+    [1.0, 0.447]
     """
     risk, deviations = believed_risk(pool, measure, lam), np.empty(pool.n_items)
     for start in range(0, pool.n_items, CHUNK):

@@ -117,14 +117,13 @@ def test_moments_equal_those_by_enumeration_of_all_label_sets(names):
     one = multilabel_measure(names)
     expected = np.array([chances @ losses for chances, losses in enumerated(one, predicted, p)])
     np.testing.assert_allclose(one.expected_losses(predicted, p), expected, atol=1e-13)
-    jacobian = one.jacobian(expected.mean(0))
-    squares = [chances @ ((losses @ jacobian.T) ** 2).sum(1) for chances, losses in enumerated(one, predicted, p)]
-    np.testing.assert_allclose(one.deviations(predicted, p), np.sqrt(squares), rtol=1e-10, atol=1e-12)
-    other = rng.random(len(jacobian[0]))
-    squares = [
-        chances @ ((losses @ one.jacobian(other).T) ** 2).sum(1) for chances, losses in enumerated(one, predicted, p)
-    ]
-    np.testing.assert_allclose(one.deviations(predicted, p, other), np.sqrt(squares), rtol=1e-10, atol=1e-12)
+    for risk in (expected.mean(0), rng.random(expected.shape[1])):
+        jacobian = one.jacobian(risk)
+        moves = [(chances, (losses - risk) @ jacobian.T) for chances, losses in enumerated(one, predicted, p)]
+        squares = [chances @ (move**2).sum(1) for chances, move in moves]
+        np.testing.assert_allclose(one.deviations(predicted, p, risk), np.sqrt(squares), rtol=1e-10, atol=1e-12)
+    by_default = one.deviations(predicted, p, expected.mean(0))
+    np.testing.assert_allclose(one.deviations(predicted, p), by_default, rtol=1e-10, atol=1e-12)
 
 
 def test_deviations_of_micro_f1_are_those_of_seme():

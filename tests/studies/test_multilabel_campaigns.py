@@ -39,6 +39,19 @@ def study_of(kind: str) -> ba.Study:
     return STUDIES[kind]
 
 
+def test_the_default_design_errs_less_than_random_items_on_means_over_items():
+    """An item that is sure to have an F1 of 0 is far from the mean, and moves it if it is left out."""
+    rng = np.random.default_rng(5)
+    base = rng.beta(0.3, 3, 20)
+    p = np.where(rng.random((2_000, 20)) < base, 0.98, 0.01)
+    labels, pool = rng.random(p.shape) < p, ba.Pool(scores=p, multilabel=True)
+    study = ba.simulate(
+        pool, labels, ba.Metric("f1_samples"), designs=MULTILABEL, budgets=[60], repeats=60, seed=0, batch=30
+    )
+    error = {name: np.sqrt(((found - study.truth) ** 2).mean()) for name, found in study.estimates.items()}
+    assert error["poisson"] < 0.7 * error["passive"]
+
+
 # Each kind of pool is a study of its own.
 @pytest.mark.parametrize("kind", [pytest.param("good", marks=pytest.mark.slow), "shuffled"])
 @pytest.mark.parametrize("design", MULTILABEL)
