@@ -8,7 +8,8 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.measures._stacked import Part
@@ -38,7 +39,7 @@ def centred_table(table: LossTable) -> LossTable:
     """Return the table of a measure of several systems less its mean over the systems, if it is a mean of one loss.
 
     Items on which no two systems differ have no loss then, and their labels do not matter. Of other measures, such as
-    F1, every item matters: their table is returned as it is.
+    F1, every item matters: their table is returned as it is, but where all systems predict the same no item does.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def centred_table(table: LossTable) -> LossTable:
     """
     factor = _factor(table)
     if factor is None:
-        return table
+        return replace(table, nonzero=np.zeros_like(table.nonzero)) if not alike_outputs(table).any() else table
     (part,) = table.parts
     losses = np.asarray(table.losses.values, np.float64)[..., part.places[:, 0]]
     losses = losses - losses.mean(-1, keepdims=True)
@@ -73,6 +74,29 @@ def centred_table(table: LossTable) -> LossTable:
         outputs=tuple(f"{name} less the mean of all" for name in table.outputs),
         ranges=((-widest, widest),) * n,
     )
+
+
+def alike_outputs(table: LossTable) -> Int[np.ndarray, " K"]:
+    """Return for every output the first one that has the same value whatever the labels are, as of equal predictions.
+
+    Risks at random shares of the labels tell losses apart that are not the same.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.measures import alike_outputs, table_for
+    >>> pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 0, 1, 1], "c": [0, 1, 1, 0]})
+    >>> alike_outputs(table_for("f1", pool, systems=["prediction", "b", "c"])[1]).tolist()
+    [0, 1, 0]
+    """
+    part, *more = table.parts
+    if more:
+        return np.arange(table.n_outputs)
+    with engine.eager():
+        risk = np.asarray(table.mean(generator(0, "shares").random(np.shape(table.nonzero))))
+    own = risk[part.places].reshape(table.n_outputs, -1)
+    same = np.abs(own - own[:, None]).max(-1) <= _ROUNDING * (1 + np.abs(own).max())
+    return same.argmax(1)
 
 
 def _factor(table: LossTable) -> float | None:

@@ -11,7 +11,9 @@ import numpy as np
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
+from bayes_assess.measures import alike_outputs
 from bayes_assess.questions import Best
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, rope_in_words, title_of
 from bayes_assess.results._order import Order, widest_difference
@@ -237,8 +239,31 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         leads = [] if self.evidence.tells_nothing else self._leading()
         return [self.verdict, *leads, *self.evidence.if_undefined(), *leaning]
 
+    @property
+    def _twins(self) -> Int[np.ndarray, " n"]:
+        """Other systems that no label can tell from the foremost one."""
+        first, alike = self._foremost[0], alike_outputs(cells_table(self.cells))
+        return np.setdiff1d(np.flatnonzero(alike == alike[first]), first)
+
+    def _leading_together(self, twins: Int[np.ndarray, " n"]) -> list[str]:
+        """Say of systems that are the same by how much they are ahead of all others."""
+        same = np.array([self._foremost[0], *twins])
+        values = self.question.direction * self.evidence.joint
+        lead = self.evidence.summarised(values[:, same[:1]] - np.delete(values, same, axis=1).max(1, keepdims=True))
+        (low, high), names = lead.interval(self.level)[0], self.systems[same].tolist()
+        shown = [*names[:_SAID], *([f"{len(names) - _SAID:,} more"] if len(names) > _SAID else [])]
+        both = f"{', '.join(shown[:-1])} and {shown[-1]}"
+        return [
+            f"No label can tell {both} apart: they are equally good.",
+            f"Their lead over the best of the other systems {lead.value[0]:+z.3f}, {self._interval_label} "
+            f"[{low:+z.3f}, {high:+z.3f}].",
+        ]
+
     def _leading(self) -> list[str]:
         first = self._foremost[0]
+        twins = [] if self.guarantee == "exact" else self._twins
+        if len(twins):
+            return self._leading_together(twins)
         lead, (low, high), name = self.estimate[first], self.interval[first], self.systems[first]
         if self.guarantee == "exact":
             return [f"Lead of {name} over the best of the others {lead:+z.4f} (exact)."]

@@ -355,20 +355,53 @@ def test_draws_and_band_are_of_the_leads(measure):
 
 @pytest.mark.parametrize("rope", [0.0, 0.02])
 def test_the_lead_that_a_summary_says_is_that_of_the_system_of_the_verdict(rope):
-    """Two systems that say the same on all items share the first place; with a rope, the safest one may not lead."""
+    """With a rope, the safest one may not lead."""
     rng = np.random.default_rng(2)
     label = rng.integers(0, 2, 300)
     systems = {
         name: np.where(rng.random(300) < right, label, 1 - label)
         for name, right in zip("bcd", (0.8, 0.8, 0.7), strict=True)
     }
-    pool = ba.Pool(predictions=systems["b"], systems={**systems, "same": systems["b"]})
+    pool = ba.Pool(predictions=systems["b"], systems={name: systems[name] for name in "cd"})
     for seed in range(6):
         a = ba.assess(pool, ba.Best(measure="f1", rope=rope), seed=seed)
         queries = a.ask(8)
         a.tell(queries.ids, label[queries.ids])
         _, verdict, lead, *_ = a.result().summary().splitlines()
         assert lead.startswith(f"Lead of {verdict.split()[0]} over the best of the others")
+
+
+@pytest.mark.parametrize("design", ["variance_reduction", "importance"])
+@pytest.mark.parametrize("measure", ["accuracy", "f1"])
+def test_of_systems_that_say_the_same_the_lead_over_the_others_is_said(measure, design):
+    """The own lead of each is 0 at most, as the other is as good."""
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 2, 600)
+    good, poor = (np.where(rng.random(600) < right, label, 1 - label) for right in (0.95, 0.6))
+    pool = ba.Pool(predictions=poor, systems={"x": good, "y": good.copy(), "z": poor.copy()})
+    a = ba.assess(pool, ba.Best(measure=measure), design=design, seed=0)
+    queries = a.ask(200)
+    a.tell(queries.ids, label[queries.ids])
+    _, verdict, same, lead, *_ = a.result().summary().splitlines()
+    first, second = ("x", "y") if verdict.startswith("x") else ("y", "x")
+    assert same == f"No label can tell {first} and {second} apart: they are equally good."
+    estimate, low, high = map(float, re.findall(r"[+-]\d\.\d+", lead))
+    truth = ba.Best(["x", "prediction"], measure).for_pool(pool).truth(pool, label)[0]
+    assert lead.startswith("Their lead over the best of the other systems +0.")
+    assert 0 < low < estimate < high
+    assert low < truth < high
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "f1", "f1_macro", "balanced_accuracy"])
+def test_systems_that_all_say_the_same_need_no_label(measure):
+    pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"x": [0, 1, 1, 0], "y": [0, 1, 1, 0]})
+    a = ba.assess(pool, ba.Best(measure=measure), seed=0)
+    result = a.result()
+    assert (result.guarantee, result.estimate.tolist()) == ("exact", [0.0] * 3)
+    assert "or are as good as that, whatever the labels are." in result.summary()
+    assert a.question.truth(pool, [0, 1, 0, 1]).tolist() == [0.0] * 3
+    with pytest.raises(ba.BudgetError, match="only 0 of 4 can answer this question"):
+        a.ask(1)
 
 
 def test_before_any_label_verdicts_say_that_they_are_expected_or_that_nothing_is_known():
