@@ -114,6 +114,8 @@ class SparseLosses:
 
     def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
         weighted = xp.einsum("...ac,acz->...acz", share, self.values)
+        if engine.is_eager() and share.ndim == 2 and weighted.dtype == np.float64:  # the same sums in less time
+            return np.bincount(np.ravel(self.index), np.ravel(weighted), self.size)
         total = xp.zeros((*share.shape[:-2], self.size), weighted.dtype)
         return engine.at(total)[..., self.index].add(weighted)
 
