@@ -162,7 +162,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     def table(self) -> Table:
         """Tabulate the systems, the best first."""
-        order = np.lexsort((self.estimate, self.probability_best))[::-1]
+        order = self._best_first
         columns = {
             "system": self.systems,
             "lead": self.estimate,
@@ -176,7 +176,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         return Table({name: column[order] for name, column in columns.items()}, title=title, formats=formats)
 
     def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the leads with their intervals.
+        """Draw the leads with their intervals, the best system at the top.
 
         Parameters
         ----------
@@ -185,11 +185,13 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         ax : Axes, optional
         """
         title = f"{title_of(self.question)}: {self._progress()}"
+        order = self._best_first
         return plots.forest(
-            self.systems.tolist(),
-            self.estimate,
-            self.interval,
-            truth=None if truth is None else np.asarray(truth),
+            self.systems[order].tolist(),
+            self.estimate[order],
+            self.interval[order],
+            truth=None if truth is None else np.asarray(truth)[order],
+            order="given",
             xlabel=f"lead over the best of the others, {self._interval_label}s",
             title=title,
             ax=ax,
@@ -228,6 +230,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @property
     def _rope(self) -> str:
         return rope_in_words(self.question.rope, widest_difference(self.evidence), self.question.measure_name)
+
+    @property
+    def _best_first(self) -> Int[np.ndarray, " G"]:
+        """Systems in the order of tables and figures."""
+        return np.lexsort((self.estimate, self.probability_best))[::-1]
 
     @property
     def _foremost(self) -> Int[np.ndarray, " G"]:

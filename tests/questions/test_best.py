@@ -371,6 +371,22 @@ def test_the_lead_that_a_summary_says_is_that_of_the_system_of_the_verdict(rope)
         assert lead.startswith(f"Lead of {verdict.split()[0]} over the best of the others")
 
 
+def test_figures_have_the_best_system_at_the_top_as_tables_have():
+    pool, label = five_systems(3)
+    a = ba.assess(pool, ba.Best(), seed=0)
+    queries = a.ask(200)
+    a.tell(queries.ids, label[queries.ids])
+    result, truth = a.result(), leads_of(pool, label)
+    ax = result.plot(truth=truth)
+    assert [name.get_text() for name in ax.get_yticklabels()] == result.table()["system"].tolist()
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # from the top down
+    found = dict(zip(result.systems, result.estimate, strict=True))
+    dots, exact = (np.asarray(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 5)
+    np.testing.assert_allclose(dots, [found[name] for name in result.table()["system"]])
+    of_systems = dict(zip(result.systems, truth, strict=True))
+    np.testing.assert_allclose(exact, [of_systems[name] for name in result.table()["system"]])
+
+
 @pytest.mark.parametrize("design", ["variance_reduction", "importance"])
 @pytest.mark.parametrize("measure", ["accuracy", "f1"])
 def test_of_systems_that_say_the_same_the_lead_over_the_others_is_said(measure, design):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.text import shortened
 from bayes_assess.errors import OutputError
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def draw_prior(ax: Axes, prior: np.ndarray, shown: np.ndarray, rows: np.ndarray,
 
 
 def name_rows(ax: Axes, names: list[str], shown: np.ndarray, rows: np.ndarray, gap: int | None, hidden: int) -> None:
-    words = [short_name(names[group]) for group in shown]
+    words = short_names([names[group] for group in shown])
     places = list(rows)
     if gap is not None:
         words.insert(gap, f"… {hidden:,} more")
@@ -108,6 +110,19 @@ def name_rows(ax: Axes, names: list[str], shown: np.ndarray, rows: np.ndarray, g
 def short_name(name: object, longest: int = LONGEST_NAME) -> str:
     name = " ".join(str(name).split())
     return name if len(name) <= longest else name[: longest - 1] + "…"
+
+
+def short_names(names: Sequence[object], longest: int = LONGEST_NAME) -> list[str]:
+    """Return names as `short_name` does, those that would look alike then cut where they do not.
+
+    Examples
+    --------
+    >>> short_names(["north/ward-1", "north/ward-2"], 9), short_names(["north/ward-1", "south"], 9)
+    (['nor...d-1', 'nor...d-2'], ['north/wa…', 'south'])
+    """
+    whole = [" ".join(str(name).split()) for name in names]
+    short = [short_name(name, longest) for name in whole]
+    return short if len(set(short)) == len(set(whole)) else shortened(whole, longest)
 
 
 def write_sizes(ax: Axes, sizes: np.ndarray, shown: np.ndarray, rows: np.ndarray, label: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess.results.plots._drawing import WIDTH, new_axes, short_name
+from bayes_assess.results.plots._drawing import WIDTH, new_axes, short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,8 +24,8 @@ def matrix_axes(ax: Axes | None, rows: Sequence[object], columns: Sequence[objec
     most = max(len(rows), len(columns))
     side = min(max(0.55 * most, 2.4), 5.6)
     letter = 0.6 * _font(72.0 * side / most) / 72.0
-    beside = max(len(short_name(name)) for name in rows) - _SHORT
-    below = max(len(short_name(name, _ACROSS)) for name in columns) - _SHORT
+    beside = max(map(len, short_names(rows))) - _SHORT
+    below = max(map(len, short_names(columns, _ACROSS))) - _SHORT
     width = min(side * len(columns) / most + 2.4, WIDTH + 2.0) + letter * max(beside, 0)
     return new_axes(ax, side * len(rows) / most + 1.4 + letter * max(below, 0), width)
 
@@ -60,11 +60,11 @@ def name_sides(ax: Axes, rows: Sequence[object], columns: Sequence[object]) -> N
     """Write a name at every row and column."""
     room = cell_points(ax, (len(rows), len(columns)))
     font = _font(room)
-    across = [short_name(name, _ACROSS) for name in columns]
+    across = short_names(columns, _ACROSS)
     tilt = 0 if 0.62 * font * max(map(len, across)) < room else 90
     # `parse_math=False`: a name with dollar signs is a name.
     style = {"fontsize": font, "parse_math": False}
-    ax.set_yticks(np.arange(len(rows)), labels=[short_name(name) for name in rows], **style)
+    ax.set_yticks(np.arange(len(rows)), labels=short_names(rows), **style)
     ax.set_xticks(np.arange(len(across)), labels=across, rotation=tilt, **style)
     ax.tick_params(length=0)
     for side in ("left", "bottom"):

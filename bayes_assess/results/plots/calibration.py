@@ -22,7 +22,7 @@ from bayes_assess.results.plots._drawing import (
     keep_fractions_in_view,
     legend,
     new_axes,
-    short_name,
+    short_names,
 )
 from bayes_assess.results.plots._names import write_names
 
@@ -251,7 +251,7 @@ def accuracy_against_error(
     >>> [text.get_text() for text in ax.texts]
     ['dog']
     """
-    names = [short_name(name, 24) for name in names]
+    names = short_names(names, 24)
     count = len(names)
     if count == 0:
         raise OutputError("There is no group to draw.")

@@ -21,7 +21,7 @@ from bayes_assess.results.plots._drawing import (
     finish,
     legend,
     new_axes,
-    short_name,
+    short_names,
 )
 from bayes_assess.results.plots._heatmap import cell_points, colour_bar, matrix_axes, name_sides, squares
 
@@ -124,8 +124,8 @@ def rope_density(
     ax.spines["left"].set_visible(False)
     if xlabel is None:
         # `parse_math=False`: a name with dollar signs is a name.
-        ax.set_xlabel(f"{short_name(first)} \N{MINUS SIGN} {short_name(second)}", parse_math=False)
-    better = [short_name(name, 20) for name in ((first, second) if low_is_best else (second, first))]
+        ax.set_xlabel(" \N{MINUS SIGN} ".join(short_names([first, second])), parse_math=False)
+    better = short_names((first, second) if low_is_best else (second, first), 20)
     _write_masses(ax, masses, rope, better, inks)
     legend(ax, owner, "outside lower center", ncols=3)
     return ax

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
-from bayes_assess.results.plots._drawing import checked_numbers, finish, short_name
+from bayes_assess.results.plots._drawing import checked_numbers, finish, short_names
 from bayes_assess.results.plots._heatmap import (
     SMALLEST_NAMED,
     cell_points,
@@ -124,7 +124,7 @@ def confusion_matrix(
 def _with_sizes(names: Sequence[object], sizes: np.ndarray | None) -> Sequence[object]:
     if sizes is None:
         return names
-    return [f"{short_name(name, 20)} ({size:,.0f})" for name, size in zip(names, sizes, strict=True)]
+    return [f"{name} ({size:,.0f})" for name, size in zip(short_names(names, 20), sizes, strict=True)]
 
 
 def _write_numbers(ax: Axes, values: np.ndarray, width: np.ndarray | None, cells: Any, room: float) -> None:

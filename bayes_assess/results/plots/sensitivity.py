@@ -16,7 +16,7 @@ from bayes_assess.results.plots._drawing import (
     checked_numbers,
     finish,
     new_axes,
-    short_name,
+    short_names,
 )
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def hidden_shares(
     value = checked_numbers("estimate", estimate, (len(x), len(names)))
     ends = checked_numbers("interval", interval, (len(x), len(names), 2))
     axes = new_axes(ax, height=4.0, width=6.0)
-    for i, name in enumerate(names):
+    for i, name in enumerate(short_names(names)):
         color = PALETTE[i % len(PALETTE)]
         said = interval_label if len(names) == 1 else None
         axes.fill_between(x, ends[:, i, 0], ends[:, i, 1], color=color, alpha=0.2, linewidth=0, label=said)
-        label = "estimate" if len(names) == 1 else short_name(name)
+        label = "estimate" if len(names) == 1 else name
         axes.plot(x, value[:, i], color=color, linestyle=DASHES[i % len(DASHES)], label=label)
     if ruled_out is not None and ruled_out < x[-1]:
         axes.axvspan(ruled_out, float(x[-1]), color=PALE, zorder=0, label="ruled out by random labels")
@@ -81,5 +81,5 @@ def hidden_shares(
     if spread > 0:
         axes.set_ylim(ends.min() - 0.05 * spread, ends.max() + 0.05 * spread)
     finish(axes, f"share of all positives hidden among items {which}", None, title)
-    axes.set_ylabel(short_name(names[0]) if len(names) == 1 else "measure", parse_math=False)
+    axes.set_ylabel(short_names(names)[0] if len(names) == 1 else "measure", parse_math=False)
     return axes

@@ -10,7 +10,7 @@ from bayes_assess.estimators.intervals import bootstrap_interval
 from bayes_assess.results import plots
 from bayes_assess.results.plots._drawing import line_style
 
-from .drawn import draw, legend, line, row_names, texts
+from .drawn import column_names, draw, legend, line, row_names, texts
 
 BUDGETS = np.array([50, 100, 200, 500])
 
@@ -217,3 +217,14 @@ def test_a_campaign_is_lines_bands_and_the_truth():
         plots.campaign(x, {"random": estimate}, intervals={"other": band})
     with pytest.raises(OutputError, match="interval"):
         plots.trajectory(None, x, estimate, band[:3])
+
+
+def test_long_names_that_differ_at_their_ends_are_told_apart():
+    names = [f"organisation/large-language-model-{size}" for size in ("7b", "70b")]
+    shown = row_names(plots.forest(names, [0.4, 0.5], [[0.3, 0.5], [0.4, 0.6]]))
+    assert shown == ["organisation/l...nguage-model-7b", "organisation/l...uage-model-70b"]
+    ax = plots.rope_density(np.linspace(-0.1, 0.1, 99), 0.05, [0.3, 0.4, 0.3], first=names[0], second=names[1])
+    assert "-7b" in ax.get_xlabel()
+    assert "-70b" in ax.get_xlabel()
+    matrix = plots.confusion_matrix(np.full((2, 2), 0.5), names, sizes=[3, 4])
+    assert len(set(row_names(matrix))) == len(set(column_names(matrix))) == 2
