@@ -222,7 +222,7 @@ def test_a_campaign_is_lines_bands_and_the_truth():
 def test_long_names_that_differ_at_their_ends_are_told_apart():
     names = [f"organisation/large-language-model-{size}" for size in ("7b", "70b")]
     shown = row_names(plots.forest(names, [0.4, 0.5], [[0.3, 0.5], [0.4, 0.6]]))
-    assert shown == ["organisation/l...nguage-model-7b", "organisation/l...uage-model-70b"]
+    assert shown == ["organisation/l...nguage-model-7b", "organisation/l...guage-model-70b"]
     ax = plots.rope_density(np.linspace(-0.1, 0.1, 99), 0.05, [0.3, 0.4, 0.3], first=names[0], second=names[1])
     assert "-7b" in ax.get_xlabel()
     assert "-70b" in ax.get_xlabel()
