@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
@@ -24,7 +25,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.models.accuracy_parts import part_draws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Metric, Question, Setting
+from bayes_assess.questions import Best, Metric, Question, Setting, TwoSystems
 from bayes_assess.questions._event_cells import metric_cells
 from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.questions._priors import accuracy_prior
@@ -95,7 +96,10 @@ def answer_another(session: Campaign, question: Question, level: float, refused:
     if asked.labels_each != 1:
         raise QuestionError(f"{asked.name} of pairs needs labels of both halves; start a session with it.")
     if asked.designs is None or set(asked.designs) & set(ARMS):
-        return _groups(session, asked, level)
+        try:
+            return _groups(session, asked, level)
+        except QuestionError as error:
+            raise QuestionError(f"{error}{_instead(session.question, asked)}") from None
     if _AS_IF not in asked.designs:
         raise QuestionError(f"{asked.name} is about ranked lists, which draw items by their ranks; start a session.")
     if session.design.name == _RANDOM:
@@ -254,6 +258,15 @@ def _learned_anew(session: Campaign, other: Campaign) -> BeliefState:
     state = other._state
     assert isinstance(state, BeliefState)
     return replace(state, audit=state.audit._replace(f=state.audit.f[:0]))
+
+
+def _instead(own: Question, asked: Question) -> str:
+    """Say which question a session on several systems answers where two of them are compared, the end of a sentence."""
+    if not (isinstance(own, Best) and isinstance(asked, TwoSystems) and own.measure_name == "accuracy"):
+        return ""
+    pair = [side for side in (asked.first, asked.second) if isinstance(side, str) and side in own.systems]
+    both = " and ".join(map(show, pair))
+    return f" Of {both} alone Best is answered by these labels: the lead is their difference." if len(pair) == 2 else ""
 
 
 def _check_follows_scores(session: Campaign, name: str, asked: Question, other: Campaign) -> None:

@@ -371,6 +371,20 @@ def test_the_lead_that_a_summary_says_is_that_of_the_system_of_the_verdict(rope)
         assert lead.startswith(f"Lead of {verdict.split()[0]} over the best of the others")
 
 
+def test_a_comparison_of_two_of_the_systems_is_refused_with_what_answers_it():
+    pool, label = five_systems(3)
+    a = ba.assess(pool, ba.Best(), seed=0)
+    queries = a.ask(50)
+    a.tell(queries.ids, label[queries.ids])
+    instead = "Of 'b' and 'c' alone Best is answered by these labels: the lead is their difference"
+    with pytest.raises(ba.QuestionError, match=instead):
+        a.result(question=ba.Compare("b", "c"))
+    assert a.result(question=ba.Best(["b", "c"])).labels_used == 50
+    with pytest.raises(ba.QuestionError) as refused:
+        a.result(question=ba.Compare("b", label))
+    assert "alone Best" not in str(refused.value)
+
+
 def test_figures_have_the_best_system_at_the_top_as_tables_have():
     pool, label = five_systems(3)
     a = ba.assess(pool, ba.Best(), seed=0)
