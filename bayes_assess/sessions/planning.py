@@ -13,7 +13,7 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.books.items import ItemBook
-from bayes_assess.designs import Design, State
+from bayes_assess.designs import Design, State, VarianceReduction
 from bayes_assess.errors import BudgetError
 from bayes_assess.models.belief import runs_on_numpy
 from bayes_assess.pool.pool import Pool
@@ -112,9 +112,8 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         check_plannable(self.question)
         goal = self.goal(width, probability, of, level)
         present = Present.of(self)
-        unlabelled = imagined_labels(
-            self.design, present.state, self._setting, int(futures), self._seed, self.question.designs or ()
-        )
+        serving = [name for name in self.question.designs or () if name != VarianceReduction.name or self._is_believed]
+        unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed, serving)
         labels, widths, values = followed(self, present, goal, unlabelled)
         needed = labels_needed(goal, labels, values, present.n_items, present.n_asked_of)
         full = np.asarray(present.state.counts) + unlabelled
@@ -135,6 +134,11 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
             needed=each * (needed - present.n_told),
             random=None if random is None else each * random,
         )
+
+    @property
+    def _is_believed(self) -> bool:
+        """Whether the belief on measures serves the question on this pool."""
+        return self.question.default_design_on(self.pool) == VarianceReduction.name
 
 
 class Present(NamedTuple):

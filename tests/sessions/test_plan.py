@@ -265,6 +265,9 @@ def test_designs_without_a_belief_are_refused():
     sets = ba.Pool(predictions=["a;b", "a", "-", "b"] * 5, multilabel=True)
     with pytest.raises(ba.DesignError, match=r"futures could be drawn, and no other design of this question has one\."):
         ba.plan(sets, ba.Metric("f1_micro"), width=0.1)
+    many = ba.Pool(predictions=[0, 1, 2] * 5, systems={"b": [0, 2, 1] * 5})  # which no belief serves
+    with pytest.raises(ba.DesignError, match=r"futures could be drawn, and no other design of this question has one\."):
+        ba.plan(many, ba.Best(), probability=0.9)
     with pytest.raises(ba.BudgetError, match="at least 2 futures"):
         ba.plan(pool, ba.GroupAccuracy(), width=0.1, futures=1)
 
