@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POINTS = 8000  # of sums over ranks
-_TOTALS = 21  # numbers of positives in all that are tried
+_ROUNDING = 1e-6  # of numbers of positives
 _LABELS_BETWEEN = 32  # from one rank whose precision is estimated to the next, of a design that is not done
 
 
@@ -149,15 +149,16 @@ class PrecisionCurveResult(RankedAnswer):
         """Return the average precision, with bounds from the band.
 
         The i-th positive lies no higher than the first rank by which the upper band allows i of them, and no lower
-        than the first by which the lower band has i.
+        than the first by which the lower band has i, whatever their number in all is that the band allows.
         """
         ranks = np.unique(np.concatenate([np.geomspace(1, self.n_items, _POINTS).astype(np.int64), self._turns()]))
-        middle, fewest, most = np.maximum.accumulate(self._precision(ranks) * ranks[:, None], axis=0).T
+        counts = self._precision(ranks) * ranks[:, None]
+        total = counts[-1, 0]
+        middle, fewest, most = np.maximum.accumulate(counts, axis=0).T
+        fewest, most = np.ceil(fewest - _ROUNDING), np.floor(most + _ROUNDING)
         before = np.append(1, ranks[:-1] + 1)
-        value = _mean_precision(middle, (before + ranks) / 2, middle[-1])
-        totals = np.linspace(fewest[-1], most[-1], _TOTALS)
-        lower = min(_mean_precision(fewest, ranks, total) for total in totals)
-        upper = max(_mean_precision(most, before, total) for total in totals)
+        value = _mean_precision(np.minimum(middle, total), (before + ranks) / 2, total)
+        lower, upper = _least_mean(fewest, ranks, most[-1]), _greatest_mean(most, before, fewest[-1])
         return Bounded(value, min(lower, value), max(upper, value))
 
     def summary(self) -> str:
@@ -287,6 +288,40 @@ def _mean_precision(count: Float[np.ndarray, " n"], ranks: Float[np.ndarray, " n
     last = np.minimum(np.append(count, total), total)
     summed = np.diff(last * (last + 1) / 2, prepend=0) / np.append(ranks, ranks[-1])
     return float(np.minimum(summed, np.diff(last, prepend=0)).sum() / total)
+
+
+def _least_mean(fewest: Float[np.ndarray, " n"], ranks: Int[np.ndarray, " n"], most: float) -> float:
+    """Return the least mean precision with `fewest` positives by each rank or more, and up to `most` in all.
+
+    With f = fewest by rank N, whose precisions add up to a, and all others at rank N, T positives have the mean
+    (a + (T (T + 1) - f (f + 1)) / 2N) / T, which is least where T^2 = 2N a - f (f + 1).
+
+    Examples
+    --------
+    >>> round(_least_mean(np.array([1.0, 1.0]), np.array([10, 1000]), 500.0), 4)  # of 14, the first of them at rank 10
+    0.0146
+    """
+    known, n = fewest[-1], ranks[-1]
+    if known <= 0:  # there may be none
+        return 0.0
+    added = 2 * n * known * _mean_precision(fewest, ranks, known) - known * (known + 1)
+    total = np.clip(np.sqrt(max(added, 0.0)), known, max(most, known))
+    return float((added / total + total + 1) / (2 * n))
+
+
+def _greatest_mean(most: Float[np.ndarray, " n"], ranks: Int[np.ndarray, " n"], fewest: float) -> float:
+    """Return the greatest mean precision with `most` positives by each rank or fewer, and `fewest` in all or more.
+
+    Examples
+    --------
+    >>> _greatest_mean(np.array([1.0, 1.0]), np.array([1, 10]), 0.0)  # one positive, at rank 1
+    1.0
+    """
+    gained = np.minimum(np.diff(most * (most + 1) / 2, prepend=0) / ranks, np.diff(most, prepend=0))
+    least = max(fewest, 1.0)
+    possible = most >= least
+    means = (np.cumsum(gained)[possible] / most[possible]).tolist()
+    return max([*means, _mean_precision(most, ranks, least)]) if means else 0.0
 
 
 def _ordered(value: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:

@@ -1,5 +1,7 @@
 """Sessions and studies on ranked lists, as people run them."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -7,6 +9,7 @@ from scipy.stats import binom
 import bayes_assess as ba
 from bayes_assess.designs.ranked import AdaStrat, LogStrat, Paula
 from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, PoolError, QuestionError
+from bayes_assess.results.precision_curve import _greatest_mean, _least_mean
 
 N = 200_000
 ASKED = ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=20, p_min=0.5)
@@ -579,3 +582,44 @@ def test_queries_say_why_there_are_fewer_than_were_asked_for():
     whole = ba.assess(ba.RankedList(100), ba.PrecisionCurve(p_min=0.5))
     whole.tell(whole.ask(100).ids, [1] * 100)
     assert whole.ask(5).table().title == "0 items to label, fewer than asked for, as the design needs no more labels"
+
+
+def average_of(positive):
+    ranks = np.flatnonzero(positive) + 1
+    return (np.arange(1, len(ranks) + 1) / ranks).mean() if len(ranks) else 0.0
+
+
+def test_bounds_of_average_precision_are_those_of_all_lists_that_a_band_allows():
+    rng, ranks = np.random.default_rng(0), np.arange(1, 9)
+    lists = np.array(list(itertools.product([0, 1], repeat=8)))
+    counts, averages = lists.cumsum(1), np.array([average_of(one) for one in lists])
+    n_tried = 0
+    for _ in range(100):
+        most = np.minimum(np.sort(rng.integers(0, 9, 8)), ranks)
+        fewest = np.maximum.accumulate(np.minimum(most, rng.integers(0, 4, 8) * (rng.random(8) < 0.4)))
+        possible = averages[((counts >= fewest) & (counts <= most)).all(1)]
+        if len(possible):
+            n_tried += 1
+            assert _least_mean(fewest.astype(float), ranks, most[-1]) <= possible.min() + 1e-12
+            assert _greatest_mean(most.astype(float), ranks, fewest[-1]) >= possible.max() - 1e-12
+    assert n_tried > 50
+
+
+def test_average_precision_holds_with_few_labels_of_rare_positives():
+    """The least is that of some number of positives between the few that are known and the many that may be."""
+    for seed in (27, 90, 147):
+        positive = np.random.default_rng(seed).random(50_000) < 0.01
+        c = ba.assess(ba.RankedList(50_000), ba.PrecisionCurve(0.1, 1.2, slack=20), design="random", seed=seed)
+        ids = c.ask(200).ids
+        c.tell(ids, positive[ids - 1].astype(int))
+        value, lower, upper = c.result().average_precision
+        assert lower <= average_of(positive) <= upper
+        assert lower <= value <= upper
+
+
+def test_without_a_positive_the_average_precision_is_0_and_may_be_1():
+    c = ba.assess(ba.RankedList(50_000), ba.PrecisionCurve(0.1, 1.2, slack=20), seed=0)
+    ids = c.ask(200).ids
+    c.tell(ids, np.zeros(200, int))
+    assert 1 not in ids  # which may be the one positive
+    assert c.result().average_precision == (0.0, 0.0, 1.0)
