@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -55,6 +56,7 @@ _COMPLEMENTS = {  # of measures, under the names by which people ask for 1 less 
 _OF_THE_OTHER_CLASS = {"npv": "precision", "negative_predictive_value": "precision"}
 _CALIBRATION_ERRORS = ("ece", "expected_calibration_error", "calibration_error")
 _AVERAGES = ("binary", "per_class", "macro", "micro", "weighted")
+_OF_RANKS = re.compile(r"(?:precision|recall|hits?|success|n?dcg|map|mrr|[pr])(?:_?(?:at|@)_?(?:k|\d+))|n?dcg|mrr|map")
 
 
 def _meant(text: str) -> str:
@@ -71,6 +73,11 @@ def _meant(text: str) -> str:
         return f"it is {_OF_THE_OTHER_CLASS[other]!r} of the negative class: name that as the positive one."
     if near_names(text, _CALIBRATION_ERRORS, cutoff=1.0):
         return "calibration errors are what the questions Calibration and LeastCalibrated ask for."
+    if _OF_RANKS.fullmatch(text.removesuffix("_score").lower()):
+        return (
+            "of one ranked list the question PrecisionCurve has precision, recall and F1 at every rank; of many short "
+            "ones Rate is the mean precision, and Rate or Mean by the rank has it, or the mean grade, rank by rank."
+        )
     others = near_names(text, _OTHER_NAMES, cutoff=1.0, end="_score")
     near = [_OTHER_NAMES[other] for other in others] or near_names(text, MEASURES, cutoff=0.5, end="_score")
     return f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."

@@ -373,3 +373,17 @@ def test_only_the_pools_own_predictions_have_scores():
     pool = ba.Pool(scores=[0.1, 0.9], systems={"b": [1, 1]})
     with pytest.raises(QuestionError, match="'log_loss' needs scores, and only the pool's own"):
         table_for("log_loss", pool, systems=["b"])
+
+
+@pytest.mark.parametrize(
+    "name", ["precision_at_10", "p@5", "Recall@100", "ndcg", "ndcg_at_10", "ndcg_score", "mrr", "map"]
+)
+def test_measures_of_ranks_are_refused_with_what_has_them(name):
+    with pytest.raises(QuestionError, match=f"no measure '{name}'; of one ranked list the question PrecisionCurve"):
+        ba.Metric(name)
+
+
+@pytest.mark.parametrize("name", ["precison", "recal", "f1_marco"])
+def test_misspelled_measures_are_not_taken_for_those_of_ranks(name):
+    with pytest.raises(QuestionError, match="did you mean"):
+        ba.Metric(name)
