@@ -59,6 +59,36 @@ def leads(values: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"
     return values - np.where(alone, second, first)
 
 
+def widened_leads(
+    values: Float[np.ndarray, "S G"], ends: Float[np.ndarray, "G 2"], level: float
+) -> Float[np.ndarray, "G 2"]:
+    """Widen intervals of `leads` that end below those of the differences from the foremost value.
+
+    A lead is the least of the differences from all others, so that it is no more than that from the foremost one. The
+    highest of several values that are nearly equal is overestimated, and more so by draws about the estimates: leads of
+    all others seem to be less than they are.
+
+    Parameters
+    ----------
+    values : (S, G)
+        Joint draws of the values, the highest being the best.
+    ends : (G, 2)
+        Intervals of the leads.
+    level : float in (0, 1)
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(0).normal(0.0, 1.0, (4000, 20)) + np.linspace(-0.9, 1.0, 20)
+    >>> ends = np.quantile(leads(values), [0.025, 0.975], axis=0).T
+    >>> ends[-2].round(1).tolist(), widened_leads(values, ends, 0.95)[-2].round(1).tolist()
+    ([-3.6, 1.1], [-3.6, 2.8])
+    """
+    foremost = int(np.median(values, axis=0).argmax())
+    upper = posterior_measure(values - values[:, [foremost]], False).interval(level)[:, 1]
+    upper[foremost] = ends[foremost, 1]
+    return np.stack([ends[:, 0], np.maximum(ends[:, 1], upper)], axis=-1)
+
+
 class PairDifferences(NamedTuple):
     """Differences of all pairs of values, row less column.
 

@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.joint_draws import leads
+from bayes_assess.estimators.joint_draws import leads, widened_leads
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.measures.cell_measure import Sought
@@ -178,6 +178,11 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         Of weighted draws, campaigns do not keep how estimates hang together: they are taken for independent here.
         """
         ends = np.stack([lead.interval(level) for lead in self._study_leads(campaigns)])
+        if not campaigns.record.of_posterior:
+            values = self.direction * self._study_draws(campaigns)
+            exact = np.broadcast_to(campaigns.record.exact, values.shape[:-2]).ravel()
+            each = zip(values.reshape(-1, *values.shape[-2:]), ends, exact, strict=True)
+            ends = np.stack([own if known else widened_leads(drawn, own, level) for drawn, own, known in each])
         return ends.reshape(*campaigns.record.value.shape, 2)
 
     def study_design_intervals(self, campaigns: Simulated, level: float) -> None:

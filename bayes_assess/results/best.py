@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess.estimators.joint_draws import widened_leads
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.measures import alike_outputs
 from bayes_assess.questions import Best
@@ -125,8 +126,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "G 2"]:
-        """Intervals of the leads."""
-        return self._leads.interval(self.level)
+        """Intervals of the leads; of weighted draws none ends below that of the difference from the foremost system."""
+        ends = self._leads.interval(self.level)
+        if self.evidence.has_posterior or self.guarantee == "exact":
+            return ends
+        return widened_leads(self.question.direction * self.evidence.joint, ends, self.level)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:

@@ -385,6 +385,32 @@ def test_a_comparison_of_two_of_the_systems_is_refused_with_what_answers_it():
     assert "alone Best" not in str(refused.value)
 
 
+def test_leads_of_systems_that_are_nearly_equal_hold_the_truth():
+    """The highest of many estimates is above the truth, so that all others seem to be further behind than they are."""
+    held, n, n_systems = [], 2_000, 20
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 7])
+        label, hard = rng.integers(0, 4, n), rng.random(n)
+        predicted = {}
+        for system in range(n_systems):
+            wrong = np.where(rng.random(n) < 0.8, hard, rng.random(n)) > 0.8
+            predicted[f"s{system}"] = np.where(wrong, (label + rng.integers(1, 4, n)) % 4, label)
+        pool = ba.Pool(predictions=predicted["s0"], systems={name: predicted[name] for name in list(predicted)[1:]})
+        a = ba.assess(pool, ba.Best(), seed=seed)
+        queries = a.ask(80)
+        a.tell(queries.ids, label[queries.ids])
+        result, truth = a.result(), a.question.truth(pool, label)
+        held.append(((result.interval[:, 0] <= truth) & (truth <= result.interval[:, 1])).mean())
+        foremost = result.systems[np.median(result.evidence.joint, axis=0).argmax()]
+        upper = dict(zip(result.systems, result.interval[:, 1], strict=True))
+        for pair in result.pairs():
+            if foremost == pair["second"]:
+                assert upper[pair["first"]] >= pair["upper"] - 1e-9
+            elif foremost == pair["first"]:
+                assert upper[pair["second"]] >= -pair["lower"] - 1e-9
+    assert np.mean(held) > 0.93
+
+
 def test_figures_have_the_best_system_at_the_top_as_tables_have():
     pool, label = five_systems(3)
     a = ba.assess(pool, ba.Best(), seed=0)
