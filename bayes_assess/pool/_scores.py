@@ -17,8 +17,11 @@ _ROUNDING = 1e-6  # by which computed probabilities miss 0 and 1
 _CLIP = "; if that is rounding, pass np.clip(scores, 0, 1)"
 
 
-def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
-    """Return scores as a floating array, and the column names where they came as a frame."""
+def read_scores(scores: ArrayLike, fewest: int = 2) -> tuple[np.ndarray, list[str] | None]:
+    """Return scores as a floating array, and the column names where they came as a frame.
+
+    Two-dimensional ones have `fewest` columns or more.
+    """
     names = None
     try:
         frame = dataframe_of(scores)
@@ -38,7 +41,7 @@ def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
             f"Scores have {array.ndim} dimensions (shape {array.shape}); pass (items, classes) probabilities, "
             "or (items,) probabilities of the positive class."
         )
-    if array.ndim == 2 and array.shape[1] < 2:
+    if array.ndim == 2 and array.shape[1] < fewest:
         raise PoolError(
             f"Scores have shape {array.shape}: one column is no distribution over classes; "
             "pass a one-dimensional array if it is the probability of the positive class."

@@ -13,6 +13,7 @@ from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 
 SCORE_PREFIXES = ("p_", "score_")
+_INDICATORS = "Columns of 0 and 1, one of every class, are given as scores=[...]."
 
 
 class Columns(NamedTuple):
@@ -106,6 +107,7 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
         if name not in present:
             parts = {part.strip() for part in str(name).split(",")}
             several = f" One {what} is named here; for groups by several, add one of what a row has in all of them."
+            several = f" {_INDICATORS}" if columns.multilabel and name == columns.prediction else several
             hint = several if len(parts) > 1 and parts <= set(map(str, present)) else ""
             raise PoolError(f"There is no {what} {name!r}; the {what}s are {columns_shown(present)}.{hint}")
     if isinstance(columns.scores, list) and len(columns.scores) == 1 and not columns.multilabel:
@@ -154,6 +156,8 @@ def columns_chosen(
     multilabel: bool = False,
 ) -> Columns:
     """Return the columns that somebody names, see `read_pool`; raise PoolError if a name is no text."""
+    if multilabel and prediction is not None and not isinstance(prediction, str) and np.ndim(prediction):
+        raise PoolError(f"Predicted sets are in one column; found {listing(list(prediction))}. {_INDICATORS}")
     columns_named([name for name in (id, prediction, confidence, *(systems or {}).values()) if name is not None])
     return Columns(
         id=id,

@@ -122,7 +122,7 @@ class MultiLabelPool(Pool):
         declared = names is not None or scores is not None
         array = None
         if scores is not None:
-            array, columns = read_scores(scores)
+            array, columns = read_scores(scores, fewest=1)
             names = check_label_names(_score_classes(array, columns, names))
             _check_scores(array, names)
         if names is None:

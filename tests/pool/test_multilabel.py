@@ -138,6 +138,24 @@ def test_what_is_no_set_is_refused_with_what_to_write(label, said):
         space().codes([label])
 
 
+def test_a_pool_may_have_one_class():
+    scored = ba.Pool(scores=[[0.9], [0.2]], classes=["ant"], multilabel=True)
+    assert scored.indicators.tolist() == ba.Pool(predictions=["ant", "-"], multilabel=True).indicators.tolist()
+    with pytest.raises(PoolError, match="one column is no distribution over classes"):
+        ba.Pool(scores=[[0.9], [0.2]])
+
+
+def test_columns_of_indicators_are_asked_for_as_scores(tmp_path):
+    path = tmp_path / "pool.csv"
+    path.write_text("id,pred_ant,pred_bee\n1,1,0\n2,0,0\n")
+    with pytest.raises(PoolError, match=r"are in one column; found 'pred_ant', 'pred_bee'\. Columns of 0"):
+        ba.read_pool(path, prediction=["pred_ant", "pred_bee"], multilabel=True)
+    with pytest.raises(PoolError, match=r"no column 'pred_ant,pred_bee'.*one of every class, are given as scores"):
+        ba.read_pool(path, prediction="pred_ant,pred_bee", multilabel=True)
+    pool = ba.read_pool(path, scores=["pred_ant", "pred_bee"], multilabel=True)
+    assert pool.indicators.tolist() == [[True, False], [False, False]]
+
+
 def test_scores_that_sum_to_one_look_like_those_of_single_labels():
     with pytest.warns(UserWarning, match=r"Every row of scores sums to 1.*Leave out multilabel=True"):
         ba.Pool(scores=[[0.9, 0.1], [0.3, 0.7]], multilabel=True)
