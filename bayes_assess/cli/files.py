@@ -28,6 +28,7 @@ from bayes_assess.pool.scan.reading import scan_pool
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.sessions.exchange.exports import is_export
 from bayes_assess.sessions.exchange.matching import IdMatcher
+from bayes_assess.sessions.exchange.records import RECORDS
 from bayes_assess.sessions.exchange.sheets import Sheet, read_sheet, read_texts
 from bayes_assess.sessions.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.sessions.exchange.tasks import TOOLS, check_tool, setup_path
@@ -364,7 +365,7 @@ def check_output(path: Path | None, force: bool, tool: str | None, inputs: Seque
         refuse_to_overwrite(setup_path(path, tool), force, inputs)
     elif path is not None and is_export(path):
         raise OutputError(f"Say by --tool which labelling tool is to read {path.name}: {' or '.join(TOOLS)}.")
-    elif path is not None and path.suffix.lower() in OTHER_FORMATS:
+    elif path is not None and path.suffix.lower() in (*OTHER_FORMATS, *RECORDS):
         raise OutputError(f"Sheets are written as .csv, .tsv or {SUFFIX}, not as {path.suffix}; choose another name.")
     refuse_to_overwrite(path, force, inputs)
 

@@ -61,10 +61,10 @@ def tell(
 ) -> None:
     """Take labels from a sheet or from the export of a labelling tool, all or nothing.
 
-    A sheet is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that
-    were told before may be there again. An export is the JSON or JSON-MIN of Label Studio, or records of Argilla; tasks
-    that were skipped, and drafts, are rows without a label. Items with a word of --unsure are set aside: they are never
-    asked for again.
+    A sheet is CSV or .xlsx, however it was saved, Parquet or .jsonl. Rows without a label are skipped, other columns
+    ignored; labels that were told before may be there again. An export is the JSON or JSON-MIN of Label Studio, or
+    records of Argilla; tasks that were skipped, and drafts, are rows without a label. Items with a word of --unsure are
+    set aside: they are never asked for again.
 
     Annotators who are named, by --annotator, in a column annotator or by the tool, may label what others have labelled.
     The first label counts until `resolve`.

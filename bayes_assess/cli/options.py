@@ -43,7 +43,8 @@ LabelsFile = Annotated[
     Path,
     typer.Argument(
         metavar="LABELS",
-        help="CSV or .xlsx with the columns id and label, or what Label Studio or Argilla export, .json.",
+        help="CSV, .xlsx, Parquet or .jsonl with the columns id and label, or what Label Studio or Argilla export, "
+        ".json.",
     ),
 ]
 ItemIds = Annotated[list[str], typer.Argument(metavar="IDS...", help="Items, by their ids.")]

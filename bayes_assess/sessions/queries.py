@@ -19,6 +19,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.errors import OutputError
 from bayes_assess.pool.labels import LabelSpace
 from bayes_assess.sessions.exchange.cells import inert, inert_column
+from bayes_assess.sessions.exchange.records import RECORDS
 from bayes_assess.sessions.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.sessions.exchange.tasks import Answers, Tasks
 from bayes_assess.sessions.exchange.tools import write_tasks
@@ -27,7 +28,8 @@ from bayes_assess.sessions.exchange.workbook import OTHER_FORMATS, SUFFIX, write
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-_NO_CSV = (SUFFIX, EXPORTS, *OTHER_FORMATS)  # suffixes by which `read_labels` takes a file for something else
+# Suffixes by which `read_labels` takes a file for something else.
+_NO_CSV = (SUFFIX, EXPORTS, *OTHER_FORMATS, *RECORDS)
 
 
 class LabelSheet(ABC):

@@ -1,4 +1,4 @@
-"""Rows of a CSV file or an Excel workbook as texts, whatever wrote the file."""
+"""Rows of a CSV file, an Excel workbook or a file of records as texts, whatever wrote the file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.csv_files import UnreadableCsv, encoding_of, header_below, open_csv
 from bayes_assess.errors import LabelError
 from bayes_assess.sessions.exchange.cells import as_meant
+from bayes_assess.sessions.exchange.records import RECORDS, read_records
 from bayes_assess.sessions.exchange.workbook import SUFFIX, NotComputed, read_workbook
 
-_JSON_LINES = (".jsonl", ".ndjson")
 _TOO_LONG = "there are more fields than columns; put quotes around texts that contain the delimiter"
 
 
@@ -46,7 +46,7 @@ class Grid(NamedTuple):
 class _Table(NamedTuple):
     """Rows of a file from the header on, as one way to read it has them."""
 
-    number: int  # of the header in the file, less one
+    number: int  # of the header in the file, less one; -1 where it is no row
     rows: list[list[str]]
     error: str | None = None  # why there are no further rows
     note: str | None = None
@@ -61,7 +61,8 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     r"""Read some columns of a sheet, and others if they are there; blank lines are passed over.
 
     CSV may be separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, with or without a byte-order
-    mark. Names of columns are taken in any case and with spaces around them, if no column has the very name.
+    mark; records are Parquet or lines of JSON. Names of columns are taken in any case and with spaces around them, if
+    no column has the very name.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     ...     print(read_grid(path, ["id", "label"]))
     Grid(rows=[2], columns=[['7'], ['cat']], wrong={}, unit='row', counted='counted from the header, row 1, ', notes=())
     """
-    tables = [table for table in _tables(path, wanted) if table.rows]
+    tables = [table for table in _tables(path, wanted, optional) if table.rows]
     if not tables:
         raise LabelError(f"{path} is empty; it needs the columns {' and '.join(map(repr, wanted))}.")
     table = max(tables, key=lambda table: (_n_found(table.header, wanted), len(table.header)))
@@ -107,20 +108,20 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     alike = [sheet.name for sheet in tables if sheet is not table and _n_found(sheet.header, wanted) == len(wanted)]
     if alike:
         notes.append(f"Read the sheet {table.name!r} alone; others have these columns, too: {listing(alike)}.")
+    if path.suffix.lower() in RECORDS:
+        return Grid(numbers, columns, wrong, "row", "counted from 1, ", tuple(notes))
     return Grid(numbers, columns, wrong, notes=tuple(notes))
 
 
-def _tables(path: Path, wanted: Sequence[str]) -> list[_Table]:
-    """Read the sheets of a workbook, or a CSV file."""
+def _tables(path: Path, wanted: Sequence[str], optional: Sequence[str]) -> list[_Table]:
+    """Read the sheets of a workbook, a CSV file, or records."""
     if path.suffix.lower() == SUFFIX:
         return [_from_header(rows, name) for name, rows in read_workbook(path).items()]
     if path.suffix.lower() == ".xls":
         raise LabelError(f"{path} is of the format of Excel 97; save it as .xlsx or as CSV.")
-    if path.suffix.lower() in _JSON_LINES:
-        raise LabelError(
-            f"{path} holds an object of JSON in every line; save its columns as CSV, or, in Python, read it as a frame "
-            "and tell its columns."
-        )
+    if path.suffix.lower() in RECORDS:
+        header, rows = read_records(path, [*wanted, *optional])
+        return [_Table(-1, [header, *rows])] if header else []
     try:
         csv_file = open_csv(path, lambda header: _n_found(header, wanted))
     except UnreadableCsv as error:

@@ -88,7 +88,8 @@ def read_labels(
 ) -> tuple[np.ndarray, ...]:
     r"""Read ids and labels from a sheet that annotators have filled in, or from the export of a labelling tool.
 
-    A sheet may be CSV, separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, or an Excel workbook.
+    A sheet may be CSV, separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, an Excel workbook,
+    Parquet, or lines of JSON (.jsonl), in which a set of labels may be a list of names.
     Names of columns are taken in any case, other columns ignored, and rows without a label left out. A file whose name
     ends in .json is what Label Studio exports as JSON or JSON-MIN, or what Argilla's `to_json` or `to_list` return;
     skipped and discarded tasks are left out.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import re
 import warnings
@@ -11,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -451,6 +453,7 @@ def test_sheets_of_a_workbook_that_are_not_read_are_named(folder):
         ("to_csv", "sheet.xlsx", "A sheet is written as CSV here; name the file sheet.csv, not sheet.xlsx"),
         ("to_csv", "sheet.json", "name the file sheet.csv, not sheet.json"),
         ("to_csv", "sheet.ODS", "name the file sheet.csv, not sheet.ODS"),
+        ("to_csv", "sheet.parquet", "name the file sheet.csv, not sheet.parquet"),
     ],
 )
 def test_a_sheet_has_the_name_by_which_it_can_be_read_back(tmp_path, write, name, said):
@@ -481,17 +484,71 @@ def test_what_is_no_pool_or_no_column_is_refused_in_a_sentence(folder):
         ba.read_labels(path, POOL, label=1)
 
 
-@pytest.mark.parametrize("name", ["labels.jsonl", "labels.NDJSON"])
-def test_lines_of_json_are_no_sheet(folder, name):
-    (folder / name).write_text('{"id": "a1", "label": "good"}\n')
-    with pytest.raises(ba.LabelError, match="an object of JSON in every line; save its columns as CSV"):
-        ba.read_labels(folder / name, POOL)
+def records_of(folder, kind: str, rows: list[dict]):
+    """Write rows as lines of JSON, with a blank one at the end, or as Parquet."""
+    path = folder / f"labels.{kind}"
+    if kind == "parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    else:
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "NDJSON", "parquet"])
+def test_labels_are_read_from_records(folder, kind):
+    rows = [
+        {"ID": "007", "label": "good", "annotator": "anna", "spans": [[1, 2]]},
+        {"ID": "a1", "label": None, "annotator": "anna", "spans": []},
+        {"ID": "855", "label": "bad", "annotator": None, "spans": [[3, 4]]},
+    ]
+    ids, labels, names = ba.read_labels(records_of(folder, kind, rows), POOL, annotators=True)
+    assert (ids.tolist(), labels.tolist(), names.tolist()) == (["007", "855"], ["good", "bad"], ["anna", ""])
+    rows[2]["label"] = "best"
+    with pytest.raises(ba.LabelError, match="counted from 1, these rows are wrong: row 3: the label 'best' is not one"):
+        ba.read_labels(records_of(folder, kind, rows), POOL)
+    with pytest.raises(
+        ba.LabelError, match="has no column 'said'; its columns are 'ID', 'label', 'annotator', 'spans'"
+    ):
+        ba.read_labels(records_of(folder, kind, rows), POOL, label="said")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_sets_of_labels_are_lists_in_records(folder, kind):
+    pool = ba.Pool(predictions=["cat;dog", "-", "dog"], multilabel=True)
+    rows = [{"id": 0, "label": ["dog", "cat"]}, {"id": 1, "label": []}, {"id": 2, "label": None}]
+    ids, labels = ba.read_labels(records_of(folder, kind, rows), pool)
+    assert (ids.tolist(), labels.tolist()) == ([0, 1], ["cat;dog", "-"])
+
+
+def test_what_a_session_has_exported_can_be_told_to_another(folder):
+    first, second = (ba.assess(POOL, ba.GroupAccuracy()) for _ in range(2))
+    first.tell(["007", "855"], ["good", "bad"])
+    first.export(folder / "labels.parquet")
+    second.tell(*ba.read_labels(folder / "labels.parquet", POOL))
+    assert second.labelled[1].tolist() == first.labelled[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"id": "a1"', "line 1: Expecting"),
+        ('{"id": "a1"}\n["a1"]', "line 2 is a list, not an object"),
+        ("", "is empty"),
+    ],
+)
+def test_broken_lines_of_json_are_refused(folder, text, said):
+    (folder / "labels.jsonl").write_text(text)
+    with pytest.raises(ba.LabelError, match=said):
+        ba.read_labels(folder / "labels.jsonl", POOL)
 
 
 @pytest.mark.parametrize("start", [b"PAR1", b"ARROW1", b"SQLite format 3\0"])
 def test_a_table_of_another_format_is_no_text(folder, start):
-    (folder / "sheet.parquet").write_bytes(start + bytes(100))
+    (folder / "sheet.csv").write_bytes(start + bytes(100))
     with pytest.raises(ba.LabelError, match="cannot be read as text: it is a binary file of tables; save it as 'CSV"):
+        ba.read_labels(folder / "sheet.csv")
+    (folder / "sheet.parquet").write_bytes(start + bytes(100))
+    with pytest.raises(ba.LabelError, match="cannot be read as Parquet: "):
         ba.read_labels(folder / "sheet.parquet")
 
 
