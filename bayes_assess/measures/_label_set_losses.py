@@ -256,12 +256,12 @@ def count_distribution(probabilities: Matrix, n_most: int | None = None) -> Floa
     [[0.25, 0.5, 0.25], [0.0, 0.75, 0.25]]
     """
     n_items, n_trials = probabilities.shape
-    n_most = n_trials if n_most is None else n_most
-    chances = np.zeros((n_items, n_most + 1))
+    limit = n_trials if n_most is None else n_most
+    chances = np.zeros((n_items, limit + 1))
     chances[:, 0] = 1
     some = probabilities[:, probabilities.any(0)]  # others change nothing
     for trial, p in enumerate(some.T[:, :, None], start=1):
-        most = min(trial, n_most)
+        most = min(trial, limit)
         shifted = chances[:, :most] * p
         chances[:, :trial] *= 1 - p
         chances[:, 1 : trial + 1] += shifted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -253,7 +253,8 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @property
     def _twins(self) -> Int[np.ndarray, " n"]:
         """Other systems that no label can tell from the foremost one."""
-        first, alike = self._foremost[0], alike_outputs(cells_table(self.cells))
+        table: Any = cells_table(self.cells)  # no curve, which Best refuses
+        first, alike = self._foremost[0], alike_outputs(table)
         return np.setdiff1d(np.flatnonzero(alike == alike[first]), first)
 
     def _leading_together(self, twins: Int[np.ndarray, " n"]) -> list[str]:
@@ -272,8 +273,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     def _leading(self) -> list[str]:
         first = self._foremost[0]
-        twins = [] if self.guarantee == "exact" else self._twins
-        if len(twins):
+        if self.guarantee != "exact" and len(twins := self._twins):
             return self._leading_together(twins)
         lead, (low, high), name = self.estimate[first], self.interval[first], self.systems[first]
         if self.guarantee == "exact":
