@@ -19,7 +19,7 @@ LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)(\.|; .*\.)$"
 CONTRADICTING = "Random items contradict"  # the beginning of a warning
 KNOWN = "exact: no label that is missing can change it"
 SAID = 3  # measures, up to which one sentence names each
-_NAMED = 8  # systems, up to which titles name each
+_NAMED, _LETTERS = 8, 100  # systems, and letters of their names, up to which titles name each
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC", "mae": "MAE", "mse": "MSE", "rmse": "RMSE", "r2": "R2"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9
@@ -163,7 +163,8 @@ class _Words:
 
     def of_systems(self) -> str:
         names = self._question.systems
-        return f" of {enumerated(names) if len(names) <= _NAMED else f'{len(names):,} systems'}" if names else ""
+        few = len(names) <= _NAMED and sum(map(len, names)) <= _LETTERS
+        return f" of {enumerated(names) if few else f'{len(names):,} systems'}" if names else ""
 
     def groups(self) -> str:
         m = self._question.n_sought

@@ -411,6 +411,15 @@ def test_leads_of_systems_that_are_nearly_equal_hold_the_truth():
     assert np.mean(held) > 0.93
 
 
+def test_titles_say_how_many_systems_there_are_where_names_are_long():
+    names = [f"organisation/large-language-model-with-a-long-name-{size}" for size in ("7b", "13b", "70b")]
+    pool = ba.Pool(predictions=[0, 1, 1, 0], systems={name: [0, 1, 0, k % 2] for k, name in enumerate(names)})
+    title = ba.assess(pool, ba.Best()).result().plot().get_title(loc="left")
+    assert title == "Accuracy of 4 systems: 0 of 4 labelled"
+    short = ba.assess(pool, ba.Best(["prediction", names[0]])).result().plot().get_title(loc="left")
+    assert short.replace("\n", " ").startswith(f"Accuracy of prediction and {names[0]}:")
+
+
 def test_figures_have_the_best_system_at_the_top_as_tables_have():
     pool, label = five_systems(3)
     a = ba.assess(pool, ba.Best(), seed=0)
