@@ -214,7 +214,7 @@ def followed(
         with engine.eager(runs_on_numpy(campaigns.prior)):
             measured = goal.measured(campaigns)
         for all_, some in zip(now, measured, strict=True):
-            all_[open_] = some[:, 0]
+            all_[open_] = some[: len(open_), 0]
         labels = np.append(labels, n)
         widths, values = (np.column_stack(pair) for pair in zip((widths, values), now, strict=True))
         values = falling(values) if futures.smooth and is_width else values

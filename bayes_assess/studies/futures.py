@@ -22,15 +22,17 @@ from bayes_assess._tools.progress import progress
 from bayes_assess._tools.pytrees import stacked, tree_map
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Int
-from bayes_assess.designs import Design, State, StateT, choose_batch, settle_batch, update_batch
+from bayes_assess.designs import ARMS, Design, State, StateT, choose_batch, settle_batch, update_batch
 from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.designs._blocks import drawn_without_replacement
 from bayes_assess.designs._registry import DESIGNS
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps
-from bayes_assess.models.belief import FixedBelief, draws_on_host, is_mixture, runs_on_numpy
+from bayes_assess.models.belief import Belief, FixedBelief, beta_marginals, draws_on_host, is_mixture, runs_on_numpy
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.calibration_curve import drawn
+from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.models.true_positive_rate import TruePositiveRate
 from bayes_assess.questions import Setting
 from bayes_assess.studies.study import Campaigns
@@ -149,9 +151,23 @@ def with_counts(
     prior: Any = setting.prior
     if matched and is_mixture(prior) and draws_on_host(prior):
         with engine.eager():
-            posterior = prior.update_counts(counts).matched()
-            prior = FixedBelief(engine.tree_map(lambda leaf: np.asarray(leaf)[:, None], posterior))
+            prior = FixedBelief(_at_one_look(prior.update_counts(counts).matched()))
+    elif matched and _takes_draws(prior):
+        with in_64_bits():
+            posterior = prior.update_counts(counts)
+            mean, variance = np.asarray(posterior.mean), np.asarray(posterior.variance)
+        with engine.eager():
+            prior = FixedBelief(_at_one_look(BetaBernoulli.of_moments(mean, variance)))
     return Campaigns(counts[:, None], prior, setting.cells, unlabelled)
+
+
+def _at_one_look(posterior: BetaBernoulli) -> BetaBernoulli:
+    return engine.tree_map(lambda leaf: np.asarray(leaf)[:, None], posterior)
+
+
+def _takes_draws(prior: Belief) -> bool:
+    """Whether a belief is one of a user's that has no closed form: what it is asked for takes draws of JAX."""
+    return not runs_on_numpy(prior) and not is_mixture(prior) and beta_marginals(prior) is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +215,8 @@ class Futures(ABC, Generic[StateT]):
     def campaigns(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> Campaigns:
         """Go on to a number of labels in all, and return what answers are taken from, of arrays (f, 1, ...).
 
+        Where a belief is compiled, the futures are repeated up to the number of all.
+
         Parameters
         ----------
         which : (f,) integers
@@ -213,7 +231,10 @@ class Futures(ABC, Generic[StateT]):
             stream = sequence(self.seed, f"futures at {n_labels}").generate_state(1)[0].item()
             record = self.design.digest(record, self.setting, stream, level)
         if self.design.plays_arms:
-            return with_counts(self.setting, np.asarray(record, np.int64)[:, 0], self.unlabelled[0], self.matched)
+            counts = np.asarray(record, np.int64)[:, 0]
+            if not runs_on_numpy(self.setting.prior):  # whose functions compile for every shape anew
+                counts = counts[np.arange(len(self.unlabelled)) % len(counts)]
+            return with_counts(self.setting, counts, self.unlabelled[0], self.matched)
         return Campaigns(record, self.setting.prior, self.setting.cells, self.unlabelled[0])
 
     @abstractmethod
@@ -291,17 +312,46 @@ class SessionFutures(SeparateFutures[StateT]):
         """Yield the sizes of blocks from one number of labels to another."""
         return repeat(1, n_labels - n_told) if self.one_by_one else super().blocks(n_told, n_labels)
 
+    def _deciding(self, state: Any) -> Any:
+        """Return the state with draws of its belief in the place of that, where every decision would make its own.
+
+        Labels of a block are learned when it is complete, so that one set of draws serves all of its decisions.
+        """
+        ours = ARMS.get(self.design.name) is type(self.design)
+        if self.one_by_one or not ours or not _takes_draws(state.prior):
+            return state
+        return self.design.choosing_by(state, _Drawn(_draws_of(state), state.reward))
+
     def block(
         self, rng: np.random.Generator, state: StateT, left: Int[np.ndarray, "K O"], n: int
     ) -> tuple[StateT, Int[np.ndarray, "K O"]]:
         """Ask for `n` items as the design chooses them, and tell their labels."""
         words = rng.integers(2**32, size=2, dtype=np.uint32)
         first = int(np.asarray(state.counts).sum() - np.asarray(self.state.counts).sum())
-        cells, draws, state = choose_batch(self.design, words, state, first, n)
+        by = self._deciding(state)
+        cells, draws, chosen = choose_batch(self.design, words, by, first, n)
+        state = chosen if by is state else self.design.own_again(state, chosen)
         labels = drawn_without_replacement(rng, left, np.bincount(cells, minlength=len(left)))
         outcomes = _in_places(rng, cells, labels)
         steps = Steps(cells, outcomes, draws.weight, draws.p_new)
         return update_batch(self.design, state, cells, outcomes, steps), labels
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Draws of a belief and its own reward, as designs take the posterior of another model."""
+
+    belief: SampledBelief
+    reward: object
+
+    def of_groups(self) -> tuple[SampledBelief, object]:
+        """Return both."""
+        return self.belief, self.reward
+
+
+@engine.jit
+def _draws_of(state: Any) -> SampledBelief:
+    return as_draws(state.posterior)
 
 
 def _in_places(

@@ -14,6 +14,7 @@ from jax.scipy.special import betainc, betaln
 
 import bayes_assess as ba
 from bayes_assess._tools.axes import x64
+from bayes_assess.designs import choose_batch
 from bayes_assess.models.belief import Belief, check_belief, jax_ready, pool_shares
 from bayes_assess.models.paired_outcomes import PairedOutcomes
 from bayes_assess.models.sampled_belief import SampledBelief
@@ -306,3 +307,46 @@ def test_journals_say_which_priors_they_can_keep(tmp_path):
     again = ba.resume(tmp_path / "draws.db", POOL)
     np.testing.assert_array_equal(again.result().estimate, a.result().estimate)
     again.journal.close()
+
+
+class TestPlansOnABeliefOfOnesOwn:
+    """Its draws are dear, and its functions compile for every shape anew."""
+
+    @staticmethod
+    def told(prior, question=None):
+        a = ba.assess(POOL, question or ba.GroupAccuracy(by="site"), prior=prior, seed=0)
+        a.tell(TOLD[:24], LABELS[TOLD[:24]])
+        return a
+
+    def test_decisions_of_a_block_share_their_draws(self, monkeypatch):
+        a, deciding = self.told(mixture(3)), []
+
+        def spied(design, key, state, first, n):
+            deciding.append((type(state.prior), n))
+            return choose_batch(design, key, state, first, n)
+
+        monkeypatch.setattr("bayes_assess.studies.futures.choose_batch", spied)
+        a.plan(width=0.3, futures=2)
+        assert {kind for kind, _ in deciding} == {SampledBelief}
+        assert max(n for _, n in deciding) > 1
+
+    def test_looks_have_one_shape_however_many_futures_are_left(self, monkeypatch):
+        a, shapes = self.told(mixture(3), ba.Compare(by="site")), []
+
+        def spied(self, counts):
+            if not isinstance(counts, jax.core.Tracer) and np.ndim(counts) > 2:
+                shapes.append(np.shape(counts))
+            return update_counts(self, counts)
+
+        update_counts = Mixture.update_counts
+        monkeypatch.setattr(Mixture, "update_counts", spied)
+        plan = a.plan(width=0.45, futures=6)
+        assert len(plan.budgets) > 2
+        assert {shape[0] for shape in shapes} == {6}
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("question", [ba.GroupAccuracy(by="site"), ba.Compare("west", "east", by="site")])
+    def test_they_are_those_of_the_closed_form_that_it_equals(self, question):
+        closed = ba.BetaBernoulli(np.full(3, 1.5), np.full(3, 0.5))
+        expected, found = (self.told(prior, question).plan(width=0.25).labels for prior in (closed, alone(3)))
+        assert 0.85 * expected.expected < found.expected < 1.15 * expected.expected
