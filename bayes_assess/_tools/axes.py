@@ -7,8 +7,9 @@ A confusion matrix has rows = predicted class, columns = label.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -29,13 +30,28 @@ T = TypeVar("T")
 FloatGroups = Float[Array, "*batch G"] | Float[ndarray, "*batch G"]
 IntGroups = Int[Array, "*batch G"] | Int[ndarray, "*batch G"]
 
+# Settings of JAX that code here and NumPyro's needs, whatever the user's are: strict ones are for code that is written
+# for them, and other random bits would be other choices than those of the same seed.
+SETTINGS: dict[str, object] = {
+    "enable_x64": True,
+    "numpy_rank_promotion": "allow",
+    "numpy_dtype_promotion": "standard",
+    "default_prng_impl": "threefry2x32",
+    "threefry_partitionable": True,
+    "transfer_guard_host_to_device": "allow",
+    "transfer_guard_device_to_host": "allow",
+    "transfer_guard_device_to_device": "allow",
+}
+_UNSET = None  # of transfer guards, which is to allow
+_SCOPED: ContextVar[bool] = ContextVar("bayes_assess_scoped", default=False)
+
 
 def x64(function: Callable[P, T]) -> Callable[P, T]:
-    """Run `function` with 64-bit JAX types, whatever the caller's setting, and leave that setting alone.
+    """Run `function` with 64-bit JAX types, whatever the caller's settings, and leave these alone; see `own_settings`.
 
     32-bit floats stop counting at 2^24, so counts and special functions need this scope; eager steps are NumPy's and do
-    without. Outside it JAX would truncate 64-bit arrays at the next operation, so there they are handed out as NumPy
-    arrays.
+    without. Where callers have 32 bits JAX would truncate 64-bit arrays at the next operation, so there they are handed
+    out as NumPy arrays.
 
     Examples
     --------
@@ -46,16 +62,40 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def scoped(*args: P.args, **kwargs: P.kwargs) -> T:
-        if is_eager() or _is_64_bit():
+        if is_eager() or _SCOPED.get():
             return function(*args, **kwargs)
-        with jax.enable_x64(True):
-            return jax.tree.map(_to_numpy, function(*args, **kwargs))
+        has_64_bits = _is_64_bit()
+        with own_settings():
+            found = function(*args, **kwargs)
+            return found if has_64_bits else jax.tree.map(_to_numpy, found)
 
     return scoped
 
 
+@contextmanager
+def own_settings() -> Iterator[None]:
+    """Give JAX's arrays 64 bits, and JAX the settings that the package needs, whatever the caller's are.
+
+    Examples
+    --------
+    >>> import jax
+    >>> with jax.numpy_rank_promotion("raise"), own_settings():
+    ...     (jax.numpy.ones((2, 3)) + jax.numpy.ones(3)).dtype
+    dtype('float64')
+    """
+    token = _SCOPED.set(True)
+    try:
+        with ExitStack() as stack:
+            for name, value in SETTINGS.items():
+                if getattr(jax.config, f"jax_{name}") not in (value, _UNSET):
+                    stack.enter_context(getattr(jax, name)(value))
+            yield
+    finally:
+        _SCOPED.reset(token)
+
+
 def in_64_bits() -> AbstractContextManager[None]:
-    """Give JAX's arrays 64 bits, where anybody has imported it: functions of users may be written for it.
+    """Do as `own_settings` does, where anybody has imported JAX: functions of users may be written for it.
 
     Examples
     --------
@@ -64,7 +104,7 @@ def in_64_bits() -> AbstractContextManager[None]:
     ...     print(jnp.ones(1).dtype)
     float64
     """
-    return jax.enable_x64(True) if _has_jax() else nullcontext()
+    return own_settings() if _has_jax() else nullcontext()
 
 
 def any_engine(function: Callable[P, T]) -> Callable[P, T]:
@@ -84,7 +124,7 @@ def any_engine(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        if is_chosen() or _is_64_bit() or any(map(_is_of_jax, leaves((args, kwargs)))):
+        if is_chosen() or _SCOPED.get() or any(map(_is_of_jax, leaves((args, kwargs)))):
             return scoped(*args, **kwargs)
         with eager():
             return function(*args, **kwargs)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import own_settings
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Bool
 from bayes_assess._tools.suggestions import did_you_mean
@@ -126,7 +127,7 @@ def compiled_start(
     """
     with engine.eager(_has_eager_steps(design) and design.can_be_eager(prior)):
         state = design.init(cells, prior, reward, playable)
-    with jax.enable_x64(True), engine.compiled():
+    with own_settings(), engine.compiled():
         return jax.device_put(design.compiled_state(state))
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import own_settings, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Float
@@ -264,7 +264,7 @@ def _shape(what: str, measure: Measure, function: Any, *arguments: np.ndarray) -
         with engine.eager():
             return np.asarray(function(*arguments))
     try:
-        with engine.compiled(), jax.enable_x64(True):
+        with engine.compiled(), own_settings():
             shapes = [jax.ShapeDtypeStruct(values.shape, values.dtype) for values in arguments]
             result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *shapes)
     except (TypeError, ValueError, IndexError) as error:

@@ -12,8 +12,8 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.axes import own_settings
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, attributes_of, item_scores, positive_code
@@ -392,7 +392,7 @@ def _cells(
     if one.derivative is not None and len(predicted) * n_classes <= _ONE_BY_ONE:  # written for either engine
         with engine.eager():
             return _all_cells(one.loss, n_classes, positive, predicted, scores)
-    with engine.compiled(), jax.enable_x64(True):  # once per pool, over all scores
+    with engine.compiled(), own_settings():  # once per pool, over all scores
         return np.asarray(_all_cells(one.loss, n_classes, positive, predicted, scores))
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import digamma
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import own_settings, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.pytrees import register_dataclass
@@ -286,7 +286,7 @@ def _differentiated(ranking: Callable[..., Array]) -> Callable[..., Array]:
     def slopes(positive, negative, levels):
         if not engine.is_eager():
             return _by_jax(ranking, positive, negative, levels)
-        with engine.compiled(), jax.enable_x64(True):
+        with engine.compiled(), own_settings():
             return np.asarray(_by_jax(ranking, positive, negative, levels))
 
     return slopes

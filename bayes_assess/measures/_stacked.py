@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import in_64_bits
+from bayes_assess._tools.axes import in_64_bits, own_settings
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
@@ -54,7 +54,7 @@ class Part:
         if self.derivative is not None:
             matrix = xp.asarray(self.derivative(risk), xp.float64)
         elif engine.is_eager():
-            with engine.compiled(), jax.enable_x64(True):
+            with engine.compiled(), own_settings():
                 matrix = np.asarray(_differentiated(self, risk))
         else:
             matrix = _differentiated(self, risk)
@@ -77,7 +77,7 @@ class Part:
         if self.derivative is not None:  # written for either engine
             with engine.eager():
                 return len(self.value(xp.full(self.size, 0.5)))
-        with engine.compiled(), jax.enable_x64(True):
+        with engine.compiled(), own_settings():
             return jax.eval_shape(self.value, jax.ShapeDtypeStruct((self.size,), np.float64)).shape[0]
 
 

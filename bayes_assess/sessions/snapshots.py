@@ -23,6 +23,7 @@ import numpy as np
 
 from bayes_assess import __version__
 from bayes_assess._tools import pytrees
+from bayes_assess._tools.axes import own_settings
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess.books.annotators import AnnotatorBook
 from bayes_assess.books.items import ItemBook
@@ -296,7 +297,7 @@ def state_of(arrays: Arrays, start: State) -> State:
         if array is not None and isinstance(leaf, _PLAIN):  # of eager steps
             leaves[place] = array
         elif array is not None:
-            with jax.enable_x64(True):
+            with own_settings():
                 put = jax.device_put(array)
                 leaves[place] = jax.random.wrap_key_data(put) if _is_key(leaf) else put
     return together(leaves)

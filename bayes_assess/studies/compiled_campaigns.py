@@ -15,6 +15,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from bayes_assess._tools.axes import own_settings
 from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Int, Key, UInt
@@ -70,7 +71,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
     def played(self, lot: tuple[Key[Array, "n 2"], State], advance: Callable[[int], None]) -> Any:
         """Run a campaign per pair of keys."""
         (keys, start), design, batch = lot, self.plan.design, min(self.batch, int(self.looks[-1]))
-        with jax.enable_x64(True):
+        with own_settings():
             counts, looks = jax.device_put((self.played_on.counts, self.looks))
             kept = self.before_batches(batch, start)
             record = jax.device_get(_campaigns(type(self), design, batch, keys, start, counts, kept, looks))

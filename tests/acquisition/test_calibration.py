@@ -6,6 +6,7 @@ import numpy as np
 from bayes_assess.acquisition import best_arms
 from bayes_assess.acquisition.calibration import calibration_reward
 from bayes_assess.models.calibration_bins import CalibrationBins
+from strict import kept_modes
 
 SCORE = np.array([[0.6, 0.9], [0.6, 0.9], [0.5, 0.5]])
 WEIGHT = np.array([[0.5, 0.5], [0.2, 0.8], [0.0, 0.0]])
@@ -25,7 +26,7 @@ def test_the_worst_calibrated_group_is_played_whatever_the_sign_of_its_gap():
 def test_batches_of_draws_give_batches_of_rewards():
     model = CalibrationBins.from_prior(score=SCORE, size=[[5, 5], [2, 8], [0, 0]])
     draws = model.sample(jax.random.key(0), 4)
-    with jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.numpy_dtype_promotion("strict"):
         reward = calibration_reward(draws, model.score, model.weight)
     assert reward.shape == (4, 3)
     assert reward.dtype == np.float64

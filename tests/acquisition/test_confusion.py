@@ -22,6 +22,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion
 from bayes_assess.models.nested_dirichlet import NestedDirichlet
 from made import cost_moments
+from strict import kept_modes
 
 # Three predicted classes (rows), four labels (columns).
 ALPHA = np.array([[1.0, 1.0, 1.0, 1.0], [0.3, 2.0, 0.1, 0.6], [40.0, 2.0, 0.5, 7.0]])
@@ -226,7 +227,7 @@ def test_a_cost_of_another_shape_is_refused():
 
 def test_results_are_64_bit_and_types_are_never_promoted():
     draws = DirichletConfusion(ALPHA).sample(jax.random.key(0), 10)
-    with jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.numpy_dtype_promotion("strict"):
         assert dirichlet_variance_reduction(THETA, ALPHA, WEIGHT).dtype == np.float64
         assert sample_dirichlet_variance_reduction(THETA, draws, WEIGHT).dtype == np.float64
         assert cost_reward(THETA, np.ones((3, 4), int)).dtype == np.float64

@@ -18,6 +18,7 @@ from bayes_assess.acquisition.equivalence import (
 )
 from bayes_assess.errors import QuestionError
 from bayes_assess.models import BetaBernoulli
+from strict import kept_modes
 
 parameter = st.floats(-2, 7).map(lambda x: 10.0**x)
 ropes = st.sampled_from([0.0, 1e-9, 1e-3, 0.05, 0.3, 0.95])
@@ -254,7 +255,7 @@ def test_parameters_broadcast_and_pairs_do_not_disturb_each_other():
 
 def test_masses_pass_through_jit_and_types_are_never_promoted():
     expected = rope_masses_beta(A, B, B, A, 0.02)
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
         compiled = jax.jit(rope_masses_beta)(A, B, B, A, 0.02)
     np.testing.assert_allclose(compiled, expected, rtol=1e-12, atol=1e-14)
     assert expected.dtype == np.float64

@@ -14,6 +14,7 @@ from scipy import integrate, stats
 from bayes_assess._tools import engine
 from bayes_assess.acquisition import best_arm, best_arms, top_two
 from bayes_assess.models import BetaBernoulli
+from strict import kept_modes
 
 ALPHA = 1e-5  # false-alarm rate of one chi-square test
 N = 20_000
@@ -215,7 +216,7 @@ def test_a_leader_that_is_certain_is_challenged_by_the_best_of_the_others():
 
 def test_no_key_is_used_twice_and_no_type_is_promoted():
     reward, available = jnp.array([0.0, 1.0, 1.0]), jnp.ones(3, bool)
-    with jax.debug_key_reuse(True), jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.debug_key_reuse(True), jax.numpy_dtype_promotion("strict"):
         jax.jit(best_arm)(jax.random.key(0), reward, available)
         jax.jit(best_arms, static_argnums=3)(jax.random.key(1), reward, available, 2)
 

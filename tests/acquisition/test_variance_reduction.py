@@ -9,6 +9,7 @@ from scipy import stats
 
 from bayes_assess.acquisition import beta_variance_reduction, sample_variance_reduction
 from bayes_assess.models import BetaBernoulli
+from strict import kept_modes
 
 A = np.array([1.0, 0.3, 7.0, 40.0, 2.0])
 B = np.array([1.0, 2.0, 3.0, 90.0, 0.5])
@@ -139,6 +140,6 @@ def test_draws_that_leave_an_outcome_no_chance_give_zero_not_nan(value):
 def test_results_are_64_bit_and_types_are_never_promoted():
     theta = np.full(5, 0.5)
     draws = BetaBernoulli(A, B).sample(jax.random.key(0), 10)
-    with jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.numpy_dtype_promotion("strict"):
         assert beta_variance_reduction(theta, A, B, WEIGHT).dtype == np.float64
         assert sample_variance_reduction(theta, draws, WEIGHT).dtype == np.float64

@@ -22,6 +22,7 @@ from bayes_assess.measures import (
 )
 from bayes_assess.measures._losses import DenseLosses, SparseLosses, compress, distinct_rows, losses_of
 from measures.references import table_of_all
+from strict import kept_modes
 
 
 def random_share(rng: np.random.Generator, table) -> np.ndarray:
@@ -300,7 +301,12 @@ def test_everything_runs_under_strict_promotion(n_classes, form):
             table.covariance(risk, share, 10), table.variances(risk, share),
         ]  # fmt: skip
 
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+    with (
+        kept_modes(),
+        jax.enable_x64(True),
+        jax.numpy_dtype_promotion("strict"),
+        jax.numpy_rank_promotion("raise"),
+    ):
         jax.eval_shape(everything, table, jnp.ones((n_classes, n_classes)))
         jax.eval_shape(table.mean, jnp.ones((5, n_classes, n_classes)))
 

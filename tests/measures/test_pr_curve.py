@@ -9,6 +9,7 @@ from sklearn import metrics
 import bayes_assess as ba
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import Measure, pr_curve, table_for, value_of
+from strict import kept_modes
 
 THRESHOLDS = np.array([0.2, 0.5, 0.6, 0.85])
 L = len(THRESHOLDS)
@@ -110,7 +111,12 @@ def test_a_thousand_thresholds_never_make_a_square_of_them():
         risk = table.mean(share)
         return table.value(risk), table.squared_norms(risk), table.variances(risk, share)
 
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+    with (
+        kept_modes(),
+        jax.enable_x64(True),
+        jax.numpy_dtype_promotion("strict"),
+        jax.numpy_rank_promotion("raise"),
+    ):
         program = jax.make_jaxpr(step)(table, share)
     sizes = [out.aval.size for equation in program.eqns for out in equation.outvars]
     assert max(sizes) <= 2 * 2 * 1025
@@ -122,7 +128,12 @@ def test_the_dense_forms_run_under_strict_promotion(tables):
     def everything(risk, mass):
         return curve.jacobian(risk), curve.directions(risk), curve.covariance(risk, mass), curve.nonzero
 
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+    with (
+        kept_modes(),
+        jax.enable_x64(True),
+        jax.numpy_dtype_promotion("strict"),
+        jax.numpy_rank_promotion("raise"),
+    ):
         jax.eval_shape(everything, jnp.ones(2 * L + 1), jnp.ones((L + 1, 2)))
 
 

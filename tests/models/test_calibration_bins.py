@@ -7,6 +7,7 @@ import pytest
 from bayes_assess.errors import PriorError
 from bayes_assess.models.calibration_bins import CalibrationBins, statistics
 from sbc import ranks, uniformity
+from strict import kept_modes
 
 SCORE = np.array([[0.55, 0.8, 0.97], [0.6, 0.75, 0.9]])
 SIZE = np.array([[10, 0, 30], [0, 0, 0]])
@@ -97,7 +98,7 @@ def test_a_posterior_is_a_pytree_and_types_are_never_promoted():
     leaves, structure = jax.tree.flatten(PRIOR)
     assert len(leaves) == 4
     assert jax.tree.unflatten(structure, leaves) is not None
-    with jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.numpy_dtype_promotion("strict"):
         posterior = PRIOR.update(np.ones((2, 3), int), np.full((2, 3), 2))
         theta = posterior.sample(jax.random.key(0), 4)
         results = [

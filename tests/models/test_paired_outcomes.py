@@ -11,6 +11,7 @@ from bayes_assess.models.paired_outcomes import (
     outcomes_of,
     statistics,
 )
+from strict import kept_modes
 
 
 def test_the_prior_spreads_its_strength_evenly():
@@ -48,7 +49,7 @@ def test_items_with_equal_predictions_contribute_exactly_zero_to_the_difference(
 
 def test_one_law_and_distributions_of_groups_run_in_batches_and_results_are_64_bit():
     one = PairedOutcomes.from_prior()
-    with jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.numpy_dtype_promotion("strict"):
         batch = one.update(np.ones((7, 4), int))
         results = [
             batch.mean,

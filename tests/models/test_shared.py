@@ -13,6 +13,7 @@ from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 
 from sbc import ranks, uniformity
+from strict import kept_modes
 
 from .registry import MODELS
 
@@ -198,7 +199,7 @@ def test_posteriors_pass_through_jit_and_vmap(case):
 def test_no_implicit_promotion_of_types(case):
     prior = case.prior(4)
     counts = case.statistics(*some_labels(case), 4)
-    with jax.numpy_dtype_promotion("strict"):
+    with kept_modes(), jax.numpy_dtype_promotion("strict"):
         posterior = prior.update(*counts)
         latent = posterior.sample(jax.random.key(0), 2)
         posterior.log_prob(latent), posterior.mean, posterior.variance, prior.log_marginal(*counts)

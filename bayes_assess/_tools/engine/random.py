@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.engine._arrays import xp
 from bayes_assess._tools.engine._current import eager, is_eager
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Float, Int, Key, PRNGKey, Scalar, UInt
+from bayes_assess.errors import DesignError
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY, _WORD = 0x1BD11BDA, 0xFFFFFFFF
@@ -29,10 +31,27 @@ def key(seed: int) -> PRNGKey:
 
 
 def as_key(words: Array) -> PRNGKey:
-    """Return the key of two 32-bit words, or of a key of either engine."""
+    """Return the key of two 32-bit words, or of a key of either engine.
+
+    Raises
+    ------
+    DesignError
+        If it is none, such as a seed.
+
+    Examples
+    --------
+    >>> as_key(0)
+    Traceback (most recent call last):
+    bayes_assess.errors.DesignError: A key is one of JAX, such as jax.random.key(0); found 0.
+    """
+    of_numpy = isinstance(words, np.ndarray)
+    if not of_numpy and isinstance(words, jax.Array) and _is_typed(words):
+        return _words(words) if is_eager() else words
+    if not (of_numpy or isinstance(words, jax.Array)) or words.dtype != np.uint32:
+        raise DesignError(f"A key is one of JAX, such as jax.random.key(0); found {show(words)}.")
     if is_eager():
-        return words if isinstance(words, np.ndarray) else _words(words)
-    return _of_jax(words) if isinstance(words, np.ndarray) else words
+        return words if of_numpy else np.asarray(words)
+    return _of_jax(words)
 
 
 def fold_in(key: PRNGKey, data: int | Array) -> PRNGKey:
@@ -193,8 +212,14 @@ def _mixed(x: Array, y: Array, rotations: tuple[int, ...]) -> tuple[Array, Array
     return x, y
 
 
+def _is_typed(key: Array) -> bool:
+    return jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+
+
 def _of_jax(words: Array) -> PRNGKey:
-    return jax.random.wrap_key_data(jnp.asarray(words, jnp.uint32))  # without a type a program would be compiled
+    """Return JAX's key of words, two of Threefry's or four, whatever kind of keys is the user's default."""
+    kind = "threefry2x32" if words.shape[-1:] == (2,) else "rbg"
+    return jax.random.wrap_key_data(jnp.asarray(words, jnp.uint32), impl=kind)  # untyped words would be compiled
 
 
 def _words(key: PRNGKey) -> np.ndarray:

@@ -149,7 +149,7 @@ def fit(
     data = joined_data(program, data, arguments)
     keep_compiled()
     leave_room()
-    with shown("Sampling"):
+    with shown("Sampling"), jax.debug_key_reuse(False), jax.check_tracer_leaks(False):  # which NumPyro is not made for
         run = _run(program, data, settings, coords or {}, dims or {})
     trouble = _trouble(run, settings)
     if trouble:
