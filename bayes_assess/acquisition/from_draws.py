@@ -294,7 +294,8 @@ def thompson(
     theta, w = checked_draws(draws, site, weights)
     given = key if isinstance(key, jax.Array) else jax_key(checked_seed(key), "thompson")
     key_draw, key_ties = engine.random.split(given)
-    place = np.searchsorted(np.cumsum(w), np.asarray(jax.random.uniform(key_draw, (int(n),), np.float32)) * w.sum(), side="right")
+    u = np.asarray(jax.random.uniform(key_draw, (int(n),), np.float32))
+    place = np.searchsorted(np.cumsum(w), u * w.sum(), side="right")
     place = np.minimum(place, np.flatnonzero(w)[-1])  # rounding
     value = _rewards(CheckedDraws(theta, w), place, goal, outcome, sizes)
     n_open = np.full(value.shape[1], int(n)) if remaining is None else whole_items(remaining, value.shape[1])

@@ -62,9 +62,11 @@ def other_belief(
     draws = numbers_of_draws(posterior, "theta", names)
     arranged = question.cell_draws(draws, shape) if draws.ndim > 1 and len(draws) else None
     if arranged is None:
+        one = ", ".join(map(str, shape))
+        chains = f" Put chains in a row: draws.reshape(-1, {one})." if draws.shape[2:] == shape else ""
         raise InferenceError(
-            f"The posterior draws have shape {draws.shape}; the session needs (draws, {', '.join(map(str, shape))}), "
-            "in the order of its groups' names."
+            f"The posterior draws have shape {draws.shape}; the session needs (draws, {one}), in the order of its "
+            f"groups' names.{chains}"
         )
     check_probabilities(arranged)
     return SampledBelief(arranged.clip(0.0, 1.0), np.zeros(len(arranged)))

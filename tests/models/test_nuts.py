@@ -296,6 +296,26 @@ def clash(y):
         numpyro.sample("y", dist.Normal(mean, 1), obs=y)
 
 
+def twice(y):
+    with numpyro.plate("mean", 3):
+        numpyro.sample("mean", dist.Normal(0, 1))
+
+
+def two_lengths(y):
+    for length, name in ((3, "a"), (4, "b")):
+        with numpyro.plate("item", length):
+            numpyro.sample(name, dist.Normal(0, 1))
+
+
+def negative_scale(y):
+    numpyro.sample("y", dist.Normal(numpyro.sample("mean", dist.Normal(0, 1)), -1.0), obs=y)
+
+
+def two_plates(y):
+    with numpyro.plate("item", 3), numpyro.plate("judge", 2, dim=-2):
+        numpyro.sample("y", dist.Binomial(np.full((2, 3), 5), numpyro.sample("rate", dist.Beta(1, 1))), obs=y)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -316,6 +336,11 @@ def clash(y):
         ),
         ((without_plate, {"y": np.zeros(4)}), r"'y' was observed with shape \(4,\).*draws shape \(\).*plate"),
         ((clash, {"y": np.zeros(3)}), "'draw' cannot name a plate"),
+        ((two_plates, {"y": np.zeros(4)}), r"'y' have shape \(4,\), but the program draws shape \(2, 3\)\."),
+        ((two_plates, {"y": np.array([0, 7, 1])}), r"'y' hold 7 at \[0, 1\]"),
+        ((twice, {"y": 0}), "of one site or plate of a program alone, and 'mean' is of two"),
+        ((two_lengths, {"y": 0}), "'item' has 3 and, at 'b', 4"),
+        ((negative_scale, {"y": np.zeros(3)}), "distribution that there is not: Normal distribution got invalid scale"),
     ],
 )
 def test_programs_and_data_that_do_not_fit_are_named(arguments, message):
@@ -373,8 +398,10 @@ def test_a_program_that_needs_values_of_sites_is_refused(value):
         ({"coords": {"group": ["cat", "dog"]}}, OutputError, "length 3 along 'group'.*2 labels"),
         ({"dims": {"theta": ["theta"]}}, InferenceError, "'theta' cannot name"),
         ({"dims": {"theta": ["a", "b"]}}, OutputError, "dims names 2"),
+        ({"dims": {"theta": "group"}}, InferenceError, "a list of names for every site; found 'group' for 'theta'"),
         ({"draws": 3}, InferenceError, "`draws` is at least 4; found 3"),
         ({"seed": 0.5}, InferenceError, "`seed` is an integer; found 0.5"),
+        ({"seed": 2**63}, InferenceError, "`seed` is an integer of 64 bits; found 9223372036854775808"),
         ({"target_accept": 1.0}, InferenceError, "`target_accept` lies between 0 and 1"),
     ],
 )

@@ -111,7 +111,11 @@ class TestAskOnDraws:
     @pytest.mark.parametrize(
         ("draws", "message"),
         [
-            (np.zeros((10, 5)), r"shape \(10, 5\); the session needs \(draws, 4\)"),
+            (
+                np.zeros((10, 5)),
+                r"shape \(10, 5\); the session needs \(draws, 4\), in the order of its groups' names\.$",
+            ),
+            (np.zeros((2, 10, 4)), r"shape \(2, 10, 4\).*Put chains in a row: draws\.reshape\(-1, 4\)\."),
             (np.zeros((0, 4)), r"shape \(0, 4\)"),
             (np.full((10, 4), np.nan), "probabilities, from 0 to 1"),
             (np.full((10, 4), 1.2), "probabilities, from 0 to 1"),

@@ -1,4 +1,4 @@
-"""Settings of JAX that users choose for code of their own: answers are those of any others, and they stay as they are."""
+"""Settings of JAX that users choose for code of their own: answers are those of any others, and they stay."""
 
 from __future__ import annotations
 

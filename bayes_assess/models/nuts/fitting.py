@@ -193,6 +193,8 @@ class _Settings:
                 raise InferenceError(f"`{name}` is an integer; found {show(value)}.")
             if bound is not None and value < bound:
                 raise InferenceError(f"`{name}` is at least {bound}; found {value}.")
+        if not -(2**63) <= self.seed < 2**63:
+            raise InferenceError(f"`seed` is an integer of 64 bits; found {self.seed}.")
         if not 0 < self.target_accept < 1:
             raise InferenceError(f"`target_accept` lies between 0 and 1; found {show(self.target_accept)}.")
 

@@ -156,6 +156,7 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
             sites[name] = _site(message)
             if sites[name].is_observed:
                 _check_numbers(name, message["value"])
+                _check_observed_shape(name, message)
                 # Continuous supports may depend on latent sites; discrete ones are fixed in programs that NUTS samples.
                 possible = message["fn"].support(message["value"]) if sites[name].is_discrete else np.array(True)
                 observations[name] = Observation(message["value"], possible)
@@ -164,12 +165,22 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
     try:
         observations = jax.jit(observe)()
     except AssertionError as error:
+        if "unique names" in str(error):
+            raise InferenceError(
+                f"A name is of one site or plate of a program alone, and {_quoted(error)!r} is of two."
+            ) from None
         if "size of plate" not in str(error):
             raise
         raise InferenceError(
             "A plate of the program has no item. Before any label the posterior is the prior, which beliefs draw from "
             "by `sample`; fit the program to one label or more."
         ) from None
+    except ValueError as error:
+        if "distribution got invalid" not in str(error):
+            raise
+        raise InferenceError(
+            f"The program makes a distribution that there is not: {str(error).rstrip('.')}."
+        ) from error
     except jax.errors.JAXTypeError as error:
         # A discrete site may be what the value is needed of.
         check_discrete({name: _site(message) for name, message in run.trace.items()})
@@ -180,9 +191,28 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
     return Trace(sites, jax.tree.map(np.asarray, observations))
 
 
+def _quoted(error: Exception) -> str:
+    return str(error).split("`")[1]
+
+
 def _check_numbers(name: str, values: Any) -> None:
     if not isinstance(values, jax.Array) and np.asarray(values).dtype.kind not in "biufc":
         raise InferenceError(f"The data observed at {name!r} are numbers; found {show(values)}.")
+
+
+def _check_observed_shape(name: str, message: Mapping[str, Any]) -> None:
+    """Make sure that data go with what the site draws on its plates, one to one or one for several."""
+    plates = [1] * max((-plate.dim for plate in message["cond_indep_stack"]), default=0)
+    for plate in message["cond_indep_stack"]:
+        plates[plate.dim] = plate.size
+    found, one = np.shape(message["value"]), message["fn"]
+    drawn = np.broadcast_shapes(one.batch_shape, tuple(plates)) + tuple(one.event_shape)
+    try:
+        np.broadcast_shapes(found, drawn)
+    except ValueError:
+        raise InferenceError(
+            f"The data observed at {name!r} have shape {found}, but the program draws shape {drawn}."
+        ) from None
 
 
 def initialised(model: Callable[[], object], key: Key[jax.Array, ""]) -> handlers.trace:
@@ -237,8 +267,9 @@ def observed_data(trace: Trace) -> dict[str, np.ndarray]:
             )
         if not possible.all():
             place = tuple(np.argwhere(~possible)[0])
+            value = np.broadcast_to(values, possible.shape)[place]  # of which there may be one for several
             raise InferenceError(
-                f"The data observed at {name!r} hold {values[place]} at {_place(place)}, which the site cannot give."
+                f"The data observed at {name!r} hold {value} at {_place(place)}, which the site cannot give."
             )
     return {name: observation.value for name, observation in trace.observations.items()}
 
@@ -271,8 +302,18 @@ def name_axes(
         raise InferenceError(
             f"`dims` names {names_shown(unknown)}, but the program has the sites {names_shown(shapes)}."
         )
+    odd = next((name for name in dims if isinstance(dims[name], str)), None)
+    if odd is not None:
+        raise InferenceError(f"`dims` has a list of names for every site; found {dims[odd]!r} for {odd!r}.")
     axes = {name: list(dims[name]) if name in dims else _axes_from_plates(name, trace.sites[name]) for name in shapes}
-    sizes = {dim: size for name in axes for dim, size in zip(axes[name], shapes[name], strict=False)}
+    sizes: dict[str, int] = {}
+    for name in axes:
+        for dim, size in zip(axes[name], shapes[name], strict=False):
+            if sizes.setdefault(dim, size) != size:
+                raise InferenceError(
+                    f"Plates and axes of one name have one length, and {dim!r} has {sizes[dim]} and, at {name!r}, "
+                    f"{size}."
+                )
     taken = [dim for dim in sizes if dim in shapes or dim in ("chain", "draw")]
     if taken:
         raise InferenceError(f"{taken[0]!r} cannot name a plate or an axis: a site or an axis of draws has that name.")
