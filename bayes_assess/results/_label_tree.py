@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools import engine
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.designs.adaptive import LabelTree
@@ -22,15 +22,12 @@ _DIMS = {
 }
 
 
-@x64
 def tree_to_arviz(
     found: LabelTree, blocks: np.ndarray, classes: np.ndarray, seed: int, attributes: Mapping[str, object]
 ) -> ArvizData:
     """Draw from prior and posterior of the tree, and hand both to ArviZ; see `MetricResult.to_arviz`."""
     n = int(np.clip(_DRAW_NUMBERS // found.labels.size, _FEWEST_DRAWS, _MOST_DRAWS)) // 4 * 4  # four chains
-    groups = {
-        name: _drawn(getattr(found, name), jax_key(seed, f"{name} of labels"), n) for name in ("posterior", "prior")
-    }
+    groups = {name: _drawn(getattr(found, name), seed, f"{name} of labels", n) for name in ("posterior", "prior")}
     return to_arviz(
         groups["posterior"],
         prior=groups["prior"],
@@ -41,7 +38,9 @@ def tree_to_arviz(
     )
 
 
-def _drawn(tree: DirichletTree, key: PRNGKey, n: int) -> dict[str, np.ndarray]:
-    theta, psi = (np.asarray(draws) for draws in tree.sample(key, n))
+def _drawn(tree: DirichletTree, seed: int, purpose: str, n: int) -> dict[str, np.ndarray]:
+    """Draw on NumPy: the program that draws takes a multiple of that to compile."""
+    with engine.eager():
+        theta, psi = engine.tree_map(np.asarray, tree).sample(jax_key(seed, purpose), n)
     joint = np.swapaxes(theta[..., None] * psi, 1, 2)
     return {"theta": theta, "psi": psi, "probability": joint / np.maximum(joint.sum(-1, keepdims=True), 1e-300)}

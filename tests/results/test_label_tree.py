@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
+from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.to_arviz import import_arviz
 from bayes_assess.designs import Adaptive
+from bayes_assess.models import DirichletTree
 from made import labelled_sessions
 
 RNG = np.random.default_rng(0)
@@ -71,6 +74,23 @@ def test_draws_are_the_same_for_the_same_labels_and_summarised_without_a_word():
         warnings.simplefilter("error")
         table = import_arviz().summary(first)
     assert "theta[cat]" in table.index
+
+
+@pytest.mark.parametrize("chosen", ["eager", "compiled"])
+def test_draws_are_made_on_numpy_and_are_those_of_the_compiled_tree(monkeypatch, chosen):
+    """Compiling what draws takes longer than drawing."""
+    result, eager = told(20, engine=chosen).result(), []
+
+    def spied(self, key, n):
+        eager.append(engine.is_eager())
+        return sample(self, key, n)
+
+    sample = DirichletTree.sample
+    monkeypatch.setattr(DirichletTree, "sample", spied)
+    found = result.to_arviz()["posterior"]["psi"].values
+    assert eager == [True, True]
+    _, psi = sample(result.posterior, jax_key(0, "posterior of labels"), 4000)
+    np.testing.assert_allclose(found.reshape(psi.shape), psi, rtol=1e-9, atol=1e-12)
 
 
 def test_labels_that_are_draws_count_by_their_weights():
