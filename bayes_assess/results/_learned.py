@@ -65,12 +65,12 @@ def what_was_learned(
         low, high = np.quantile(gap, tails)
         if low > 0 or high < 0:
             side, ends = ("over", (low, high)) if low > 0 else ("under", (-high, -low))
-            scores = f"the scores are {side}-confident by about {100 * abs(gap.mean()):.0f} ({100 * ends[0]:.0f} to "
-            scores += f"{100 * ends[1]:.0f})"
+            size = float(abs(gap.mean()))
+            by = points(size, ".0f") if groups is None else f"{100 * size:.0f}"  # the unit is said once
+            scores = f"the scores are {side}-confident by about {by} ({100 * ends[0]:.0f} to {100 * ends[1]:.0f})"
         else:
-            scores = (
-                f"whether the scores are over- or under-confident is open ({-100 * high:+z.0f} to {-100 * low:+z.0f})"
-            )
+            upto = f"{-100 * low:+z.0f}{' points' if groups is None else ''}"
+            scores = f"whether the scores are over- or under-confident is open ({-100 * high:+z.0f} to {upto})"
     said = "; ".join(part for part in (groups, scores) if part)
     return f"Learned from all labels: {said}." if said else None
 

@@ -75,6 +75,19 @@ def test_few_labels_contradict_a_prior_by_the_number_that_is_right():
             assert f"it expected {low} to {high} of the 25 to be right, and 19 are" in said
 
 
+def test_how_far_scores_are_off_is_said_in_points_where_no_group_has_said_the_unit():
+    apart = np.linspace(-0.1, 0.1, 101)
+    belief = ba.HierarchicalAccuracy.from_prior(mean_score=[0.9])
+    over, open_ = (
+        what_was_learned(belief, middle + apart[:, None], np.array([9]), np.array([0.9]), [0.0, 1.0])
+        for middle in (0.6, 0.9)
+    )
+    assert over == "Learned from all labels: the scores are over-confident by about 30 points (20 to 40)."
+    assert open_ == (
+        "Learned from all labels: whether the scores are over- or under-confident is open (-10 to +10 points)."
+    )
+
+
 @pytest.mark.parametrize("prior", ["learned", "informative"])
 def test_nothing_is_said_before_the_first_label_or_when_all_are_known(prior):
     pool, labels = boasting_pool(n=200)
