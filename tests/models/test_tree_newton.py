@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tree_em import em
 
+from bayes_assess._tools import engine
 from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, newton
 from bayes_assess.models.dirichlet_tree.latent import _problem, latent_prior
 from bayes_assess.models.dirichlet_tree.newton import direction, move, objective
@@ -73,3 +74,40 @@ def test_a_long_step_is_cut_and_keeps_its_direction():
     step = jnp.array([[30.0, 0.0], [-10.0, 6.0]])
     cut = jax.jit(move)
     np.testing.assert_allclose(cut(mass, step, 1.0), cut(mass, step / 30, 9.0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_classes", [3, 10])
+def test_leaves_of_many_classes_are_eliminated_as_by_dense_matrices(n_classes):
+    """Also where an element of the diagonal is negative, and where the whole is not positive definite."""
+    generator, n = np.random.default_rng(0), 400
+    share = generator.dirichlet(np.ones(n_classes), n).T
+    mass, size, weight = share * generator.gamma(1, 1, n), generator.gamma(2, 50, n), generator.normal(1, 5, n)
+    pull = share * generator.gamma(1, 2, share.shape) * generator.choice([0.1, 1, 5], n)
+    share[:, :20], mass[:, :20], pull[:, :20], size[:20], weight[:20] = 0, 0, 0, 0, 0  # padding
+    gradient = generator.normal(size=share.shape) * (size > 0)
+    with engine.eager():
+        covariance, mean = newton._Dense.leaf(mass, share, weight, size, pull, gradient)
+    kinds = set()
+    for k in range(n):
+        diagonal, outer = weight[k] * share[:, k] + pull[:, k], np.outer(share[:, k], share[:, k])
+        precision = np.diag(diagonal) + (size[k] - weight[k]) * outer
+        is_positive = k < 20 or np.linalg.eigvalsh(precision)[0] > 0
+        if not is_positive:
+            positive = max(weight[k], 0.0)
+            precision = np.diag(positive * share[:, k] + abs(pull[:, k])) + (size[k] - positive) * outer
+        inverse = np.linalg.inv(precision + (k < 20) * np.eye(n_classes))
+        expected = np.outer(mass[:, k], mass[:, k]) * inverse
+        np.testing.assert_allclose(covariance[..., k], expected, rtol=1e-7, atol=1e-9 * abs(expected).max())
+        np.testing.assert_allclose(mean[:, k], mass[:, k] * (inverse @ gradient[:, k]), rtol=1e-6, atol=1e-9)
+        kinds.add((bool(is_positive), int((diagonal < 0).sum().clip(0, 2))))
+    assert {(True, 0), (True, 1), (False, 2)} <= kinds
+
+
+def test_no_matrix_of_leaves_is_inverted(monkeypatch):
+    tree = Tree(8)
+    problem, mass = near_a_solution(tree, 3)
+    inverted = []
+    inverse = newton._inverse
+    monkeypatch.setattr(newton, "_inverse", lambda matrix: inverted.append(matrix.shape[-1]) or inverse(matrix))
+    direction(tree, problem, mass)
+    assert sorted(inverted) == [1, 1, 2, 2, 4, 4]

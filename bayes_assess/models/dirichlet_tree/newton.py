@@ -35,6 +35,7 @@ T = TypeVar("T")
 
 # A leaf's precision matrix must keep this part of the determinant that the prior alone gives it.
 _LEAST_DETERMINANT = 0.1
+_LEAST_FACTOR = 1e-12  # of that of many classes, in the place of 0
 
 
 class Problem(NamedTuple):
@@ -189,17 +190,24 @@ class _Dense:
 
     @staticmethod
     def leaf(mass, share, weight, size, pull, gradient):
-        eye = xp.eye(len(mass))[:, :, None]
-        outer = share[:, None] * share
+        # The precision is D + r s s', D diagonal. Its inverse is D^-1 - (r / f) (D^-1 s) (D^-1 s)' with
+        # f = 1 + r s' D^-1 s (Sherman and Morrison 1950), and its determinant f times that of D: it is positive
+        # definite where f and all of D are positive, or where with r > 0 both f and one element of D are negative.
+        def parts(weight, pull):
+            diagonal, rest = weight * share + pull, size - weight
+            ratio = over(share, diagonal)
+            return diagonal, ratio, rest, 1 + rest * (share * ratio).sum(0)
 
-        def precision(weight, pull):
-            return eye * (weight * share + pull)[:, None] + (size - weight) * outer
-
-        padding = eye * (size == 0)
-        exact, safe = precision(weight, pull), precision(xp.maximum(weight, 0.0), xp.abs(pull))
-        covariance = _inverse(xp.where(_is_positive(exact + padding), exact, safe) + padding)
-        mean = mass * (covariance * gradient).sum(1)
-        return mass[:, None] * mass * covariance, mean
+        exact, safe = parts(weight, pull), parts(xp.maximum(weight, 0.0), xp.abs(pull))
+        diagonal, _, rest, factor = exact
+        negative = (diagonal < 0).sum(0)
+        keep = ((negative == 0) & (factor > _LEAST_FACTOR)) | ((negative == 1) & (rest > 0) & (factor < -_LEAST_FACTOR))
+        diagonal, ratio, rest, factor = (xp.where(keep, one, other) for one, other in zip(exact, safe, strict=True))
+        taken = rest / factor
+        mean = mass * (over(gradient, diagonal) - taken * ratio * (ratio * gradient).sum(0))
+        moved = mass * ratio
+        own = xp.eye(len(mass))[:, :, None] * over(mass * mass, diagonal)
+        return own - taken * moved[:, None] * moved, mean
 
     @staticmethod
     def node(covariance, mean, curvature):
