@@ -126,8 +126,11 @@ def rope_density(
         # `parse_math=False`: a name with dollar signs is a name.
         ax.set_xlabel(" \N{MINUS SIGN} ".join(short_names([first, second])), parse_math=False)
     better = short_names((first, second) if low_is_best else (second, first), 20)
-    _write_masses(ax, masses, rope, better, inks)
-    legend(ax, owner, "outside lower center", ncols=3)
+    below = _write_masses(ax, masses, rope, better, inks)
+    if owner:
+        legend(ax, owner, "outside lower center", ncols=3)
+    else:
+        _legend_between(ax, below, peak)
     return ax
 
 
@@ -232,10 +235,24 @@ def _draw_parts(ax: Axes, draws: np.ndarray, rope: float, colours: Sequence[str]
     return float(height.max())
 
 
-def _write_masses(ax: Axes, masses: np.ndarray, rope: float, better: Sequence[str], inks: Sequence[str]) -> None:
+def _legend_between(ax: Axes, top: float, peak: float) -> None:
+    """Put the legend below the words of the masses, which end at the height `top`, and the density below it."""
+    handles, labels = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    width, height = (72.0 * side / ax.figure.dpi for side in ax.get_window_extent().size)
+    font = float(np.clip(width / (0.55 * max(map(len, labels)) + 4.0), 5.0, 10.0))
+    ax.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, top), frameon=False, fontsize=font)
+    left = max(top - (1.5 * len(labels) + 1.2) * font / height, 0.3)  # of the height, for the density
+    low = ax.get_ylim()[0]
+    ax.set_ylim(low, low + (1.05 * peak - low) / left)
+
+
+def _write_masses(ax: Axes, masses: np.ndarray, rope: float, better: Sequence[str], inks: Sequence[str]) -> float:
     """Write each mass above its part, moved sideways where the parts are too narrow for words.
 
-    `better` are the names of those that are better in the first and in the last part.
+    `better` are the names of those that are better in the first and in the last part. Returns the height in the axes at
+    which the words end.
     """
     low, high = ax.get_xlim()
     borders = (np.array([low, -rope, rope, high]) - low) / (high - low)
@@ -260,6 +277,8 @@ def _write_masses(ax: Axes, masses: np.ndarray, rope: float, better: Sequence[st
         }
         weight = "bold" if masses[part] == masses.max() else "normal"
         ax.text(x, 0.99, f"{head}\n{_probability(masses[part])}", transform=ax.transAxes, weight=weight, **style)
+    lines = 1 + max(head.count("\n") + 1 for head in heads)
+    return 0.99 - 1.25 * lines * font * ax.figure.dpi / 72.0 / ax.get_window_extent().height
 
 
 def _apart(centre: Sequence[float], width: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -99,6 +100,30 @@ def test_the_words_do_not_cover_each_other(draws, name):
     assert middle.x1 <= last.x0
     assert first.x0 >= 0
     assert last.x1 <= ax.figure.bbox.x1
+
+
+@pytest.mark.parametrize("size", [(2.4, 2.0), (3.4, 2.8), (7, 4)])
+def test_in_axes_of_a_user_the_legend_lies_between_the_words_and_the_density(size):
+    """Also in a column of a paper, where it is as wide as the axes."""
+    figure = plt.figure(figsize=size)
+    ax = plots.rope_density(
+        np.random.default_rng(0).normal(-0.15, 0.16, 2000),
+        0.05,
+        [0.74, 0.15, 0.11],
+        first="short",
+        second="mid-sized clinic",
+        estimate=-0.15,
+        interval=[-0.474, 0.23],
+        interval_label="95% credible interval",
+        ax=figure.add_subplot(),
+    )
+    figure.canvas.draw()
+    place, inside = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert not any(place.overlaps(text.get_window_extent()) for text in ax.texts)
+    assert inside.x0 <= place.x0 < place.x1 <= inside.x1
+    peak = max(path.vertices[:, 1].max() for part in ax.collections for path in part.get_paths()[:1] if len(path) > 9)
+    assert ax.transData.transform((0, peak))[1] < place.y0 + 1
+    plt.close(figure)
 
 
 def test_estimate_interval_and_truth_lie_below_the_density():
