@@ -41,6 +41,7 @@ def tree_to_arviz(
 def _drawn(tree: DirichletTree, seed: int, purpose: str, n: int) -> dict[str, np.ndarray]:
     """Draw on NumPy: the program that draws takes a multiple of that to compile."""
     with engine.eager():
-        theta, psi = engine.tree_map(np.asarray, tree).sample(jax_key(seed, purpose), n)
+        drawn = engine.tree_map(np.asarray, tree).sample(jax_key(seed, purpose), n)
+    theta, psi = (np.asarray(draws) for draws in drawn)
     joint = np.swapaxes(theta[..., None] * psi, 1, 2)
     return {"theta": theta, "psi": psi, "probability": joint / np.maximum(joint.sum(-1, keepdims=True), 1e-300)}

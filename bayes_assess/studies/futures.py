@@ -320,7 +320,8 @@ class SessionFutures(SeparateFutures[StateT]):
         ours = ARMS.get(self.design.name) is type(self.design)
         if self.one_by_one or not ours or not _takes_draws(state.prior):
             return state
-        return self.design.choosing_by(state, _Drawn(_draws_of(state), state.reward))
+        drawn: Any = _Drawn(_draws_of(state), state.reward)
+        return self.design.choosing_by(state, drawn)
 
     def block(
         self, rng: np.random.Generator, state: StateT, left: Int[np.ndarray, "K O"], n: int
