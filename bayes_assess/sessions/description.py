@@ -275,7 +275,9 @@ def describe_belief(belief: Any) -> dict[str, object]:
     kind = type(belief).__name__
     if kind not in _BELIEFS:
         raise PriorError(
-            f"A journal keeps priors of the kinds {', '.join(_BELIEFS)}; found {kind}. Leave out the journal."
+            f"A journal keeps priors of the kinds {', '.join(_BELIEFS)}; found {kind}. Leave out the journal, or keep "
+            "it with one of these, such as draws of yours as a SampledBelief, and pass yours after labels as "
+            "posterior= of ask and result."
         )
     names = tuple(field.name for field in fields(belief) if field.init)
     names, _ = _REBUILT.get(type(belief), (names, type(belief)))
