@@ -66,7 +66,7 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         The session is continued on pools that are drawn from the posterior, as in METHODS 12.6, by blocks of labels:
         its design chooses the items of a block, and learns when that is complete. Of measures widths are smoothed so
         that they do not rise; and as pools are unlike those that a belief on curves draws, further labels are taken to
-        be 1.35 times as many as in these futures, 1.9 times without a label yet (`benchmarks/study_plan.py`).
+        be 1.2 times as many as in these futures, 1.8 times without a label yet (`benchmarks/study_plan.py`).
         Items that are pending count as not asked for yet. Nothing of the session changes. Plan again when more labels
         have come.
 

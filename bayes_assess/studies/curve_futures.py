@@ -21,7 +21,7 @@ from bayes_assess.studies.futures import SeparateFutures
 
 _N_PARTICLES = 128  # of a member
 _N_DRAWS = 256  # at a look
-_LONGER, _LONGER_AT_FIRST = 1.35, 1.9
+_LONGER, _LONGER_AT_FIRST = 1.2, 1.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,8 @@ class CurveFutures(SeparateFutures[BeliefState]):
     def longer(self, n_told: int) -> float:
         """Return how many times as many further labels campaigns take until an interval is as narrow, after some.
 
-        They took as many in the geometric mean over pools that the belief did not draw (`benchmarks/study_plan.py`).
+        Of campaigns on pools that the belief did not draw that is about the geometric mean, between labels that come one
+        by one and in tens (`benchmarks/study_plan.py`).
         """
         return _LONGER if n_told else _LONGER_AT_FIRST
 
