@@ -48,8 +48,8 @@ class CurveFutures(SeparateFutures[BeliefState]):
     def longer(self, n_told: int) -> float:
         """Return how many times as many further labels campaigns take until an interval is as narrow, after some.
 
-        Of campaigns on pools that the belief did not draw that is about the geometric mean, between labels that come one
-        by one and in tens (`benchmarks/study_plan.py`).
+        Of campaigns on pools that the belief did not draw that is about the geometric mean, between labels that come
+        one by one and in tens (`benchmarks/study_plan.py`).
         """
         return _LONGER if n_told else _LONGER_AT_FIRST
 
