@@ -122,18 +122,10 @@ class LabelSets:
         return self.measure.losses(self.predicted, self.labels)
 
     def deviation(self, measure: str) -> Float[np.ndarray, " M"]:
-        """Compute the deviations h given independent labels ([SEME] (93) to (97), (109)).
-
-        A mean over items is a ratio too, with g = 1: from E f^2 follows E (f - F)^2.
-        """
+        """Compute the deviations h given independent labels ([SEME] (93) to (97), (109))."""
         p = self.probabilities
         believed = blended(np.stack([1 - p, p], axis=-1), LAM)[..., 1]
-        one = multilabel_measure(measure)
-        h = one.deviations(self.predicted, believed)
-        if measure != "f1_samples":
-            return h
-        expected = one.expected_losses(self.predicted, believed)[:, 0]
-        return np.sqrt(h**2 - 2 * expected.mean() * expected + expected.mean() ** 2)
+        return multilabel_measure(measure).deviations(self.predicted, believed)
 
     def values(self, items: Items, weights: Weights) -> Values:
         """Estimate the measures at the weighted mean of the losses."""

@@ -365,9 +365,9 @@ def check_output(path: Path | None, force: bool, tool: str | None, inputs: Seque
         refuse_to_overwrite(setup_path(path, tool), force, inputs)
     elif path is not None and is_export(path):
         raise OutputError(f"Say by --tool which labelling tool is to read {path.name}: {' or '.join(TOOLS)}.")
-    elif path is not None and path.suffix.lower() in (*OTHER_FORMATS, *RECORDS):
-        raise OutputError(f"Sheets are written as .csv, .tsv or {SUFFIX}, not as {path.suffix}; choose another name.")
     refuse_to_overwrite(path, force, inputs)
+    if tool is None and path is not None and path.suffix.lower() in (*OTHER_FORMATS, *RECORDS):
+        raise OutputError(f"Sheets are written as .csv, .tsv or {SUFFIX}, not as {path.suffix}; choose another name.")
 
 
 def refuse_to_overwrite(path: Path | None, force: bool, inputs: Sequence[Path] = ()) -> None:
