@@ -192,7 +192,7 @@ def by_hand(address: str, n_rows: int, frugal: bool) -> dict[str, Any]:
     """Do what a session needs of an engine in SQL, as it would be written for this table."""
     import duckdb
 
-    from bayes_assess.pool.scan.engine import _frugal
+    from bayes_assess.pool.scan.opening import _frugal
 
     files = f"read_parquet('{address}')"
     count = (

@@ -23,7 +23,7 @@ from bayes_assess.pool.logs import read_log
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.readers import read_pool, read_ranked, read_scored
-from bayes_assess.pool.scan.engine import DUCKDB, files_of, is_address
+from bayes_assess.pool.scan.opening import DUCKDB, files_of, is_address
 from bayes_assess.pool.scan.reading import scan_pool
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.sessions.exchange.exports import is_export

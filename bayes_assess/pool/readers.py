@@ -281,7 +281,7 @@ def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: N
         many = "*" in source.name or source.is_dir()
         hint = " Many files are one table to ba.scan_pool('folder/*.parquet', id=..., scores=...)." if many else ""
         if source.suffix.lower() not in SUFFIXES:
-            from bayes_assess.pool.scan.engine import DATABASES, DUCKDB  # which few files need
+            from bayes_assess.pool.scan.opening import DATABASES, DUCKDB  # which few files need
 
             if source.suffix.lower() in DATABASES:
                 hint = f" A table of it is '{DUCKDB}{source}/TABLE', for ba.scan_pool and the command line."

@@ -17,8 +17,9 @@ from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import By
 from bayes_assess.questions._base import AnswerT_co
+from bayes_assess.questions._calibration_bins import CalibrationQuestion, as_bins, by_group
 from bayes_assess.questions._comparison import GroupPair, differences
-from bayes_assess.questions.calibration import Calibration, _CalibrationQuestion, as_bins, by_group
+from bayes_assess.questions.calibration import Calibration
 
 if TYPE_CHECKING:
     from bayes_assess.pool.groups import ScoreBins
@@ -44,7 +45,7 @@ class CalibrationApart(Calibration):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoCalibrations(GroupPair[AnswerT_co], _CalibrationQuestion[AnswerT_co]):
+class TwoCalibrations(GroupPair[AnswerT_co], CalibrationQuestion[AnswerT_co]):
     """Which of two groups has the greater calibration error? Made by `Compare`.
 
     D = ECE_1 - ECE_2 has no closed form: its masses are those of 4,000 joint posterior draws. Items are drawn at random

@@ -7,7 +7,8 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.estimators.finite_pool import mean_absolute_gap
-from bayes_assess.questions.calibration import LeastCalibrated, by_group
+from bayes_assess.questions._calibration_bins import by_group
+from bayes_assess.questions.calibration import LeastCalibrated
 from questions.asked import LABELS, POOL, RIGHT
 
 SOME = np.arange(0, 160, 3)

@@ -20,7 +20,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Int
 from bayes_assess.pool._scores import MOST_OFF
-from bayes_assess.pool.scan.engine import quoted
+from bayes_assess.pool.scan.sql import quoted
 
 if TYPE_CHECKING:
     import duckdb

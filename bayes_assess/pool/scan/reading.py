@@ -14,9 +14,10 @@ from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
 from bayes_assess.pool._table import Columns, class_names, columns_chosen, columns_named, resolve_columns
-from bayes_assess.pool.scan.engine import Engine, open_engine
+from bayes_assess.pool.scan.engine import Engine
 from bayes_assess.pool.scan.kind_counts import count_kinds, missing_id
 from bayes_assess.pool.scan.kinds import KEY, Layout, is_computed
+from bayes_assess.pool.scan.opening import open_engine
 from bayes_assess.pool.scan.pool import TablePool
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.questions import Calibration, LeastCalibrated
-from bayes_assess.questions.calibration import by_group
+from bayes_assess.questions._calibration_bins import by_group
 from bayes_assess.results import plots
 from bayes_assess.results._learned import what_was_learned
 from bayes_assess.results.plots._drawing import checked_numbers
