@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import bayes_assess as ba
-from bayes_assess.sessions.planning import Present, followed, labels_needed
+from bayes_assess.sessions.planning import Present, followed, futures_of, labels_needed
 from bayes_assess.studies.futures import imagined_labels
 from bayes_assess.studies.goals import Goal
 
@@ -53,7 +53,8 @@ def needed(name: str, n_futures: int, seed: int) -> tuple[np.ndarray, np.ndarray
     unlabelled = imagined_labels(session.design, present.state, session._setting, n_futures, seed)
     found = []
     for one_by_one in (False, True):
-        looks, _, values = followed(session, present, goal, unlabelled, one_by_one)
+        futures = futures_of(session, present, goal, unlabelled, one_by_one)
+        looks, _, values = followed(session, present, goal, futures)
         found.append(labels_needed(goal, looks, values, present.n_items) - present.n_told)
     return found[0], found[1]
 

@@ -10,7 +10,8 @@ the positive one, see `tournament.py`. A session is told some labels and plans; 
 with the true labels until the interval is as narrow as planned for. A row has the pool, what is measured, labels told,
 the width planned for, labels expected with their range, labels that were needed, and the ratio of the two. Below, by
 measure and labels told, the median of the ratio, the middle half of the ratios, and the share of campaigns that ended
-in the range, which is to be nine of ten. Without pools nothing is run.
+in the range, which is to be nine of ten. With --batch labels come that many at a time, as people ask for them, and with
+--minutes the study ends by itself. Without pools nothing is run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import math
 import os
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,12 +30,14 @@ import numpy as np
 from _pools import binaries, wholes, zoo
 
 import bayes_assess as ba
-from bayes_assess.sessions.planning import Present, followed, labels_needed
+from bayes_assess.errors import BudgetError
+from bayes_assess.sessions.planning import Present, followed, futures_of, labels_needed
 from bayes_assess.studies.goals import Goal
 
 MEASURES = ("f1", "rate", "accuracy", "overall")
 COLUMNS = ("pool", "measure", "labels", "width", "expected", "lower", "upper", "needed", "ratio")
 STEP = 10  # labels told at a time
+MOST = 6  # times as many as the range says are waited for
 LARGEST, WIDTH = 60_000, 0.2  # items of a pool of a generator, and the width without a label
 
 
@@ -67,17 +71,39 @@ def told(pool: ba.Pool, labels: np.ndarray, question: Any, n: int, seed: int) ->
     return session
 
 
-def compare(session: Any, labels: np.ndarray, of: str, shrink: float) -> tuple[Any, float]:
-    """Return the plan, and the labels that were needed; infinite where they were not seen to be enough."""
+def width_now(session: Any, of: str) -> float:
+    """Return how wide the interval is."""
     result = session.result()
-    now = float(np.diff(result.overall[1] if of == "overall" else result.interval)[0])
+    return float(np.diff(result.overall[1] if of == "overall" else result.interval)[0])
+
+
+def in_batches(session: Any, labels: np.ndarray, width: float, of: str, batch: int, most: float) -> float:
+    """Return the labels that a session needs further, asked for in batches; infinite if more than `most`."""
+    first = session.labels_used
+    while width_now(session, of) > width:
+        if session.labels_used - first > most:
+            return math.inf
+        try:
+            queries = session.ask(min(batch, session.n_remaining))
+        except BudgetError:  # fewer are left that can tell anything
+            queries = session.ask(1)
+        session.tell(queries.ids, labels[session.pool.positions(queries.ids)])
+    return float(session.labels_used - first)
+
+
+def compare(session: Any, labels: np.ndarray, of: str, shrink: float, batch: int) -> tuple[Any, float]:
+    """Return the plan, and the labels that were needed; infinite where they were not seen to be enough."""
+    now = width_now(session, of)
     width = shrink * now if session.labels_used else WIDTH
     plan = session.plan(width=width, of=of)
+    if batch:
+        return plan, in_batches(session, labels, width, of, batch, MOST * max(plan.labels.upper, STEP))
     goal = Goal.checked(session.question, session.cells, width, None, of, 0.95)
     present = Present.of(session)
     codes = session.pool.label_space.complete_codes(labels, session.pool.n_items)
     full = session.question.full_counts(session.pool, session.cells, codes, session._setting.n_outcomes)
-    seen, _, values = followed(session, present, goal, (full - np.asarray(present.state.counts))[None], one_by_one=True)
+    future = futures_of(session, present, goal, (full - np.asarray(present.state.counts))[None], one_by_one=True)
+    seen, _, values = followed(session, present, goal, future)
     return plan, float(labels_needed(goal, seen, values, present.n_items)[0]) - present.n_told
 
 
@@ -91,6 +117,10 @@ def main() -> None:
     parser.add_argument("--zoo", type=int, help="pools of the generator that BAYES_ASSESS_ZOO names, and no folder")
     parser.add_argument("--seed", type=int, default=77, help="of the generator")
     parser.add_argument("--measures", nargs="*", default=MEASURES)
+    parser.add_argument(
+        "--batch", type=int, default=0, help="labels that come together, in a campaign of asks and tells"
+    )
+    parser.add_argument("--minutes", type=float, default=math.inf)
     options = parser.parse_args()
     folder = os.environ.get("BAYES_ASSESS_POOLS")
     if not (options.zoo or folder):
@@ -99,6 +129,7 @@ def main() -> None:
         pools = asked_of_zoo(options.zoo, options.seed, options.measures)
     else:
         pools = asked(Path(str(folder)), options.measures)
+    end = time.monotonic() + 60 * options.minutes
     print(",".join(COLUMNS))
     ratios, held = defaultdict(list), defaultdict(list)
     for name, measure, pool, labels, question, of in pools:
@@ -106,9 +137,13 @@ def main() -> None:
             continue
         for n in options.labels:
             for seed in range(options.campaigns):
-                session = told(pool, labels, question, n, seed)
                 for shrink in options.shrink if n else options.shrink[:1]:
-                    plan, needed = compare(session, labels, of, shrink)
+                    if time.monotonic() > end:
+                        break
+                    session = told(pool, labels, question, n, seed)
+                    if not width_now(session, of):
+                        break
+                    plan, needed = compare(session, labels, of, shrink, options.batch)
                     ratio = plan.labels.expected / needed
                     row = (name, measure, n, plan.goal, *plan.labels, needed, ratio)
                     print(",".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row))

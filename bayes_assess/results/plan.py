@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _SPREAD = 0.9  # share of the futures that a spread holds
 _ROWS = 12  # of a table
+_PARTS = 15  # of a future, by how campaigns differ from it
 
 
 class Labels(NamedTuple):
@@ -30,7 +32,7 @@ class Labels(NamedTuple):
     expected : int or infinity
         Median over the futures; infinite where more than half of them do not get there.
     lower, upper : int or infinity
-        Nine futures of ten are between.
+        Nine campaigns of ten are to end between.
     """
 
     expected: float
@@ -65,6 +67,10 @@ class Plan(Answer):
         be labelled are not enough, as others were set aside or the answer is about a population.
     random : (F,) floats, optional
         Random labels in all that would do as well; not a number where that is unknown.
+    longer : float
+        How many times as many labels, in the median, campaigns take as futures do; `budgets` and `needed` allow for it.
+    spread : float
+        Standard deviation of the logarithm of that.
 
     Examples
     --------
@@ -87,12 +93,15 @@ class Plan(Answer):
     paths: Float[np.ndarray, "F B"]
     needed: Float[np.ndarray, " F"]
     random: Float[np.ndarray, " F"] | None = None
+    longer: float = 1.0
+    spread: float = 0.0
 
     @property
     def labels(self) -> Labels:
         """Labels that are still needed: expected, and from where to where."""
         # Of infinite numbers no quantile can be interpolated, so that it is one of them or the next.
-        ends = np.quantile(self.needed, [0.5, (1 - _SPREAD) / 2, (1 + _SPREAD) / 2], method="closest_observation")
+        quantiles = [0.5, (1 - _SPREAD) / 2, (1 + _SPREAD) / 2]
+        ends = np.quantile(self._of_campaigns, quantiles, method="closest_observation").round()
         middle = float(np.median(self.needed)) if np.isfinite(self.needed).all() else float(ends[0])
         return Labels(*(value if math.isinf(value) else int(value) for value in (middle, *ends[1:])))
 
@@ -120,7 +129,7 @@ class Plan(Answer):
             self.kind: middle[shown],
             "lower": ends[shown, 0],
             "upper": ends[shown, 1],
-            "reached": (self.needed[:, None] + self.labels_used <= self.budgets[shown]).mean(0),
+            "reached": (self._of_campaigns[:, None] + self.labels_used <= self.budgets[shown]).mean(0),
         }
         title = f"Expected {self._subject}, with the range of nine futures of ten"
         formats = dict.fromkeys((self.kind, "lower", "upper"), ".3f") | {"reached": ".0%"}
@@ -134,8 +143,7 @@ class Plan(Answer):
         so_far = f"the {self.labels_used:,} so far suggest{'s' * (self.labels_used == 1)}"
         drawn = so_far if self.labels_used else "the prior alone suggests"
         lines.append(
-            f"From {len(self.needed)} futures, by design {self.design!r} on labels such as {drawn}; nine of ten lie in "
-            "the range."
+            f"From {len(self.needed)} futures, by design {self.design!r} on labels such as {drawn}; {self._range}."
         )
         beyond = self.labels_used + self.needed > self.n_simulated
         if beyond.any() and self.kind == "width" and self.n_simulated < self.n_items:
@@ -179,6 +187,24 @@ class Plan(Answer):
             title=f"{self.question}, design {self.design!r}: {len(self.paths)} futures",
             ax=ax,
         )
+
+    @property
+    def _of_campaigns(self) -> Float[np.ndarray, " N"]:
+        """Labels that are still needed, of campaigns that differ from the futures as much as they are known to."""
+        if not self.spread:
+            return self.needed
+        z = np.array([NormalDist().inv_cdf((k + 0.5) / _PARTS) for k in range(_PARTS)])
+        return np.minimum(self.needed[:, None] * np.exp(self.spread * z), self._most_needed[:, None]).ravel()
+
+    @property
+    def _most_needed(self) -> Float[np.ndarray, " F"]:
+        """All items that are left, which are enough wherever any number of them is."""
+        return np.where(np.isfinite(self.needed), self.n_items - self.labels_used, np.inf)
+
+    @property
+    def _range(self) -> str:
+        within = "nine of ten lie in the range"
+        return within if self.longer == 1 else f"campaigns take about {self.longer:g} times as many, and {within}"
 
     @property
     def _expected(self) -> tuple[Float[np.ndarray, " B"], Float[np.ndarray, "B 2"]]:

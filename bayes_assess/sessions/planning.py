@@ -23,7 +23,7 @@ from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.session import Session
 from bayes_assess.studies.arm_futures import ArmFutures, follows_at_once
 from bayes_assess.studies.curve_futures import CurveFutures
-from bayes_assess.studies.futures import Futures, SessionFutures, imagined_labels, without_pending
+from bayes_assess.studies.futures import Futures, Longer, SessionFutures, imagined_labels, without_pending
 from bayes_assess.studies.goals import Goal, check_plannable, random_labels_to
 
 _LOOKS = 5  # of a stage
@@ -66,7 +66,8 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         The session is continued on pools that are drawn from the posterior, as in METHODS 12.6, by blocks of labels:
         its design chooses the items of a block, and learns when that is complete. Of measures widths are smoothed so
         that they do not rise; and as pools are unlike those that a belief on curves draws, further labels are taken to
-        be 1.2 times as many as in these futures, 1.8 times without a label yet (`benchmarks/study_plan.py`).
+        be 1.2 times as many as in these futures, 1.8 times without a label yet, and their range is wider than that of
+        the futures (`benchmarks/study_plan.py`).
         Items that are pending count as not asked for yet. Nothing of the session changes. Plan again when more labels
         have come.
 
@@ -114,7 +115,10 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         present = Present.of(self)
         serving = [name for name in self.question.designs or () if name != VarianceReduction.name or self._is_believed]
         unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed, serving)
-        labels, widths, values = followed(self, present, goal, unlabelled)
+        continued = futures_of(self, present, goal, unlabelled)
+        labels, widths, values = followed(self, present, goal, continued)
+        longer = continued.longer(present.n_told) if goal.kind == "width" else Longer()
+        labels = _further(labels, longer.median, present.n_items)
         needed = labels_needed(goal, labels, values, present.n_items, present.n_asked_of)
         full = np.asarray(present.state.counts) + unlabelled
         with engine.eager(self.engine == "eager"):
@@ -133,6 +137,8 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
             paths=values,
             needed=each * (needed - present.n_told),
             random=None if random is None else each * random,
+            longer=longer.median,
+            spread=longer.spread,
         )
 
     @property
@@ -170,7 +176,7 @@ class Present(NamedTuple):
 
 
 def followed(
-    session: Planning, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
+    session: Planning, present: Present, goal: Goal, futures: Futures
 ) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
     """Continue a session on pools with these unlabelled items until most futures reach the goal.
 
@@ -180,10 +186,7 @@ def followed(
     present : Present
         Where it stands.
     goal : Goal
-    unlabelled : (F, K, O) integers
-        Items of every pool, by cell and outcome.
-    one_by_one : bool
-        Whether labels come one by one, by the very steps of the session, where blocks of them would do for a plan.
+    futures : Futures
 
     Returns
     -------
@@ -195,13 +198,12 @@ def followed(
         What the goal is about.
     """
     labels = np.array([present.n_told])
-    widths, values = (measured[:, None] for measured in goal.now(session, len(unlabelled)))
+    widths, values = (measured[:, None] for measured in goal.now(session, len(futures.unlabelled)))
     n_left = present.n_items - present.n_told
     if not n_left or goal.reached(values).all():
         return labels, widths, values
     design = session.design
     most = min(max(_MOST_BY_CURVES, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
-    futures = _futures_of(session, present, goal, unlabelled, one_by_one)
     is_width = goal.kind == "width"
     for look, ends_stage in _looks(present.n_told, most):
         n = present.n_told + look
@@ -221,17 +223,31 @@ def followed(
         n_open = int((~goal.reached(values[:, :-1]).any(1)).sum())
         if n_open == 0 or ((ends_stage or futures.enough_at_once) and n_open <= (1 - _ENOUGH) * len(values)):
             break
-    if is_width:
-        further = np.ceil(futures.longer(present.n_told) * (labels - present.n_told)).astype(np.int64)
-        later = np.minimum(present.n_told + further, present.n_items - 1)
-        labels = np.where(labels < present.n_items, later, present.n_items)  # all items are known when all are labelled
     return labels, widths, values
 
 
-def _futures_of(
-    session: Planning, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
+def _further(labels: Int[np.ndarray, " B"], longer: float, n_items: int) -> Int[np.ndarray, " B"]:
+    """Return labels at looks if further ones are that many times as many; all items are known when all are labelled."""
+    further = np.ceil(longer * (labels - labels[0])).astype(np.int64)
+    return np.where(labels < n_items, np.minimum(labels[0] + further, n_items - 1), n_items)
+
+
+def futures_of(
+    session: Planning, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
 ) -> Futures:
-    """Return futures that are followed in the way that is there soonest for the session's design and belief."""
+    """Return futures that are followed in the way that is there soonest for the session's design and belief.
+
+    Parameters
+    ----------
+    session : Assessment
+    present : Present
+        Where it stands.
+    goal : Goal
+    unlabelled : (F, K, O) integers
+        Items of every pool, by cell and outcome.
+    one_by_one : bool
+        Whether labels come one by one, by the very steps of the session, where blocks of them would do for a plan.
+    """
     design, question = session.design, session.question
     start: Any = design, present.state, unlabelled, session._setting, session._seed
     by_cell = goal.of != "overall"

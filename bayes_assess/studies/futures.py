@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, NamedTuple
 
 import numpy as np
 
@@ -170,6 +170,20 @@ def _takes_draws(prior: Belief) -> bool:
     return not runs_on_numpy(prior) and not is_mixture(prior) and beta_marginals(prior) is None
 
 
+class Longer(NamedTuple):
+    """How many times as many labels campaigns take as futures, whose pools are what a belief draws: log-normal.
+
+    Attributes
+    ----------
+    median : float
+    spread : float
+        Standard deviation of the logarithm.
+    """
+
+    median: float = 1.0
+    spread: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Futures(ABC, Generic[StateT]):
     """Campaigns that go on from where a session stands, by blocks of labels that are learned when they are complete.
@@ -208,9 +222,9 @@ class Futures(ABC, Generic[StateT]):
         """Whether they are followed on NumPy, so that nothing is compiled for one plan."""
         return True
 
-    def longer(self, n_told: int) -> float:
+    def longer(self, n_told: int) -> Longer:
         """Return how many times as many further labels campaigns take until an interval is as narrow, after some."""
-        return 1.0
+        return Longer()
 
     def campaigns(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> Campaigns:
         """Go on to a number of labels in all, and return what answers are taken from, of arrays (f, 1, ...).

@@ -5,6 +5,7 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy import stats
 
 from bayes_assess.results.plan import Plan
 
@@ -61,6 +62,22 @@ def test_unknown_random_labels_are_left_out():
     plan = made(random=np.r_[np.full(6, 900.0), np.full(10, np.nan)])
     assert plan.random_labels is None
     assert "random" not in plan.summary().splitlines()[0]
+
+
+def test_the_range_allows_for_how_campaigns_differ_from_futures():
+    """Of one number in all futures it is that of a log-normal variable, and no campaign needs more than all items."""
+    spread = 0.3
+    plan = made(needed=np.full(16, 1000.0), longer=1.2, spread=spread)
+    ends = 1000 * np.exp(spread * stats.norm.ppf([0.05, 0.95]))
+    # Of 15 parts of equal weight the end is the middle of the first, at a thirtieth, to the end of it, at a fifteenth.
+    loosest, narrowest = (1000 * np.exp(spread * stats.norm.ppf([p, 1 - p])) for p in (1 / 30, 1 / 15))
+    assert loosest[0] - 1 <= plan.labels.lower <= narrowest[0] + 1
+    assert narrowest[1] - 1 <= plan.labels.upper <= loosest[1] + 1
+    assert loosest[0] < ends[0] < narrowest[0]
+    assert plan.labels.expected == 1000
+    assert made(needed=np.full(16, 9_000.0), spread=spread).labels.upper == 9_900
+    assert made(needed=np.full(16, 1000.0)).labels == (1000, 1000, 1000)
+    assert made(needed=np.full(16, 300.0), spread=spread).table()["reached"][-1] == pytest.approx(0.5, abs=1 / 15)
 
 
 def test_the_table_counts_the_futures_that_are_there():

@@ -9,6 +9,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess.sessions.planning import labels_needed
 from bayes_assess.studies.curve_futures import CurveFutures
+from bayes_assess.studies.futures import Longer
 from bayes_assess.studies.goals import Goal, random_labels_to
 from made import made_pool
 
@@ -97,12 +98,14 @@ def test_campaigns_of_measures_take_longer_than_the_futures_of_their_belief(n_to
     ids = a.ask(20).ids[:n_told]
     a.tell(ids, (a.pool.scores[ids] > 0.5).astype(int))
     plan = a.plan(width=0.2, futures=6)
-    monkeypatch.setattr(CurveFutures, "longer", lambda futures, n_told: 1.0)
+    monkeypatch.setattr(CurveFutures, "longer", lambda futures, n_told: Longer())
     short = a.plan(width=0.2, futures=6)
     np.testing.assert_array_equal(plan.paths, short.paths)
     assert (np.abs(plan.needed - np.minimum(longer * short.needed, 400 - n_told)) <= 2).all()
     assert (plan.budgets <= 400).all()
-    assert plan.table()["reached"][-1] == short.table()["reached"][-1]
+    assert (plan.longer, short.longer, short.spread) == (longer, 1.0, 0.0)
+    assert f"campaigns take about {longer:g} times as many, and nine of ten lie in the range" in plan.summary()
+    assert "times as many" not in short.summary()
 
 
 def test_futures_that_go_on_until_all_is_labelled_need_no_more():
