@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -129,7 +129,7 @@ class Study:
     @cached_property
     def intervals(self) -> Mapping[str, Float[np.ndarray, "R B ... 2"]]:
         """Intervals by design, (repeats, budgets, *answer, 2)."""
-        return _Lazy(self.campaigns, lambda c: self.question.study_intervals(c, self.level))
+        return _Lazy(self.campaigns, partial(self.question.study_intervals, level=self.level))
 
     @cached_property
     def design_intervals(self) -> Mapping[str, Float[np.ndarray, "R B ... 2"] | None]:
@@ -137,7 +137,7 @@ class Study:
 
         They hold at all budgets at once with the probability `level`, whatever the scores, or the prior, are worth.
         """
-        return _Lazy(self.campaigns, lambda c: self.question.study_design_intervals(c, self.level))
+        return _Lazy(self.campaigns, partial(self.question.study_design_intervals, level=self.level))
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Float[np.ndarray, "R B"]]]:

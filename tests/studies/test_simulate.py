@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import jax
 import numpy as np
 import pytest
@@ -401,3 +404,14 @@ def test_a_ranked_list_is_refused_with_what_to_pass():
     labels = [1, 0, 1, 0] * 50
     with pytest.raises(ba.BayesAssessError, match=r"found RankedList\. Pass pool = ranked\.as_pool\(\) and labels"):
         ba.simulate(ranked, labels, ba.PrecisionCurve())
+
+
+def test_a_study_can_be_pickled_and_copied_after_its_intervals_were_looked_at():
+    pool = ba.Pool(predictions=[0] * 40 + [1] * 40)
+    study = ba.simulate(pool, [0] * 30 + [1] * 50, ba.GroupAccuracy(), budgets=[20], repeats=3)
+    looked_at = study.intervals["thompson"], study.design_intervals["thompson"], study.coverage["thompson"]
+    for again in (pickle.loads(pickle.dumps(study)), copy.deepcopy(study)):
+        found = again.intervals["thompson"], again.design_intervals["thompson"], again.coverage["thompson"]
+        for expected, value in zip(looked_at, found, strict=True):
+            np.testing.assert_array_equal(expected, value)
+        assert repr(again) == repr(study)
