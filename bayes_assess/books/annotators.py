@@ -119,6 +119,11 @@ class AnnotatorBook:
             self.labels.setdefault(name, {})[item] = code
             self.first.setdefault(item, name)
 
+    def have_told(self, told: ToldLabels) -> bool:
+        """Tell whether one of these annotators has labelled the same item before."""
+        pairs = zip(told.items.tolist(), told.annotators.tolist(), strict=True)
+        return any(item in self.labels.get(name, ()) for item, name in pairs)
+
     def own(self, items: Int[np.ndarray, " n"], name: str) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
         """Return the codes of an annotator's labels of items, -1 where there is none, and whether they count.
 

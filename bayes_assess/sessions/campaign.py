@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Array, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.books.annotators import UNNAMED, ToldLabels
+from bayes_assess.books.annotators import ToldLabels
 from bayes_assess.designs import (
     Draw,
     refreshed,
@@ -30,7 +30,7 @@ from bayes_assess.sessions.course import Course, put_right
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.open_steps import OpenSteps
 from bayes_assess.sessions.other_beliefs import said_of_few_draws
-from bayes_assess.sessions.runs import PIECE, Run, between_refreshes, pieces, read_run
+from bayes_assess.sessions.runs import PIECE, TELLING, Run, between_refreshes, pieces, read_run
 from bayes_assess.sessions.snapshots import Snapshots
 
 _MANY_MISSING = 0.1  # labels of batches that came back in part, per label, above which answers speak of them
@@ -101,7 +101,7 @@ class Campaign(Course):
     def _followed_at_once(self) -> tuple[str, ...]:
         if self._rounds is not None or self.repeats_items:
             return ()
-        return ("ask", "tell") if self.design.asks_commute else ("tell",)
+        return ("ask", *TELLING) if self.design.asks_commute else TELLING
 
     def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
         try:
@@ -110,12 +110,16 @@ class Campaign(Course):
             return False
         if not run.in_order or not self._items.unseen(run.asked).all() or not self._items.open(run.told).all():
             return False
+        further = run.further
+        known = (self._items.label[further.items] >= 0) | np.isin(further.items, run.told)
+        if not known.all() or self._annotators.have_told(further):
+            return False
         unasked = self._items.unseen(run.told) & ~np.isin(run.told, run.asked)
         if unasked.any() and not self.design.asks_commute:
             return False
         self._hand_out_at_once(run, [event for event in events if event.kind == "ask"], run.told[unasked])
         codes = put_right(run.told, run.codes, right)
-        self._annotators.record(ToldLabels(run.told, run.codes, np.full(len(run.told), UNNAMED)))
+        self._annotators.record(run.said)
         if self._steps is not None and not self.design.settles_in_order:
             self._take_in_turn(run, codes, self._steps)
             return True

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, groupby, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Int
+from bayes_assess._tools.arrays import objects
+from bayes_assess._tools.shapes import ArrayLike, Bool, Int
+from bayes_assess.books.annotators import UNNAMED, ToldLabels
 from bayes_assess.designs import Design, State
 from bayes_assess.sessions.journal import Event
 
@@ -20,6 +22,7 @@ _UnitsNamed = Callable[[ArrayLike], Int[np.ndarray, " n"]]
 _CodesIn = Callable[[Sequence[Mapping[str, object]]], Int[np.ndarray, " n"]]
 
 PIECE = 64  # labels learned at once: as many as live sessions have compiled steps for
+TELLING = ("tell", "annotate")  # kinds of events that tell labels
 
 
 class Run(NamedTuple):
@@ -28,14 +31,38 @@ class Run(NamedTuple):
     Attributes
     ----------
     asked, asked_in : (a,) integers
-    told, told_in, codes : (n,) integers
+    said : ToldLabels
+        All labels with those who told them, in order.
+    said_in : (m,) integers
+    first : (m,) booleans
+        Whether a label is the first of its item, which is to be learned.
     """
 
     asked: Int[np.ndarray, " a"]
     asked_in: Int[np.ndarray, " a"]
-    told: Int[np.ndarray, " n"]
-    told_in: Int[np.ndarray, " n"]
-    codes: Int[np.ndarray, " n"]
+    said: ToldLabels
+    said_in: Int[np.ndarray, " m"]
+    first: Bool[np.ndarray, " m"]
+
+    @property
+    def told(self) -> Int[np.ndarray, " n"]:
+        """Items of first labels."""
+        return self.said.items[self.first]
+
+    @property
+    def told_in(self) -> Int[np.ndarray, " n"]:
+        """Places of the events that told first labels."""
+        return self.said_in[self.first]
+
+    @property
+    def codes(self) -> Int[np.ndarray, " n"]:
+        """Codes of first labels."""
+        return self.said.codes[self.first]
+
+    @property
+    def further(self) -> ToldLabels:
+        """Labels of items that had one."""
+        return ToldLabels(*(column[~self.first] for column in self.said))
 
     @property
     def tells(self) -> list[slice]:
@@ -45,11 +72,21 @@ class Run(NamedTuple):
 
     @property
     def in_order(self) -> bool:
-        """Whether every item is asked for once at most, told once at most, and not told before it is asked for."""
+        """Whether every item is asked for once at most, told once at most, and not told before it is asked for.
+
+        Further labels of an item come after the first, one of an annotator.
+        """
         if len(np.unique(self.asked)) < len(self.asked) or len(np.unique(self.told)) < len(self.told):
             return False
         _, asked, told = np.intersect1d(self.asked, self.told, assume_unique=True, return_indices=True)
-        return bool((self.asked_in[asked] < self.told_in[told]).all())
+        if not (self.asked_in[asked] < self.told_in[told]).all():
+            return False
+        if self.first.all():
+            return True
+        by_whom = list(zip(self.said.items.tolist(), self.said.annotators.tolist(), strict=True))
+        place = dict(zip(self.told.tolist(), np.flatnonzero(self.first).tolist(), strict=True))
+        further = np.flatnonzero(~self.first).tolist()
+        return len(set(by_whom)) == len(by_whom) and all(place.get(by_whom[at][0], -1) < at for at in further)
 
 
 def runs_of(events: Sequence[Event], kinds: Collection[str]) -> Iterator[list[Event]]:
@@ -70,7 +107,7 @@ def runs_of(events: Sequence[Event], kinds: Collection[str]) -> Iterator[list[Ev
 
 def between_refreshes(events: Sequence[Event], design: Design, state: State) -> Iterator[Sequence[Event]]:
     """Cut a run of asks and labels before the asks at which the state is to be refreshed."""
-    n_told = np.cumsum([0, *(len(event.payload["ids"]) if event.kind == "tell" else 0 for event in events)])
+    n_told = np.cumsum([0, *(len(event.payload["ids"]) if event.kind in TELLING else 0 for event in events)])
     asks = [place for place, event in enumerate(events) if event.kind == "ask"]
     dues = design.dues(state, n_told[asks].tolist()) if asks else []
     cuts = [0, *(place for place, due in zip(asks, dues, strict=True) if due and place), len(events)]
@@ -80,10 +117,15 @@ def between_refreshes(events: Sequence[Event], design: Design, state: State) -> 
 
 def read_run(events: Sequence[Event], units_named: _UnitsNamed, codes_in: _CodesIn) -> Run:
     """Look up items and labels of a run, all together, by what the journal calls them."""
-    asked, asked_in = _items_in(events, "ask", units_named)
-    told, told_in = _items_in(events, "tell", units_named)
-    codes = codes_in([event.payload for event in events if event.kind == "tell"])
-    return Run(asked, asked_in, told, told_in, codes)
+    asks = [(place, event.payload) for place, event in enumerate(events) if event.kind == "ask"]
+    tells = [record for place, event in enumerate(events) for record in _told_in(place, event)]
+    records = [record for _, record, _ in tells]
+    asked, asked_in = _items_in(asks, units_named)
+    items, said_in = _items_in([(place, record) for place, record, _ in tells], units_named)
+    names = chain.from_iterable(record.get("annotators", [UNNAMED] * len(record["ids"])) for record in records)
+    said = ToldLabels(items, codes_in(records), objects(names))
+    first = np.repeat(np.array([first for *_, first in tells], bool), [len(record["ids"]) for record in records])
+    return Run(asked, asked_in, said, said_in, first)
 
 
 def pieces(n: int) -> list[slice]:
@@ -97,10 +139,16 @@ def pieces(n: int) -> list[slice]:
     return [slice(start, min(start + PIECE, n)) for start in range(0, n, PIECE)]
 
 
+def _told_in(place: int, event: Event) -> list[tuple[int, Mapping[str, Any], bool]]:
+    """Return the records of labels in an event, with its place and whether they are first ones."""
+    first = [(place, event.payload, True)] if event.kind in TELLING else []
+    return [*first, (place, event.payload["further"], False)] if event.kind == "annotate" else first
+
+
 def _items_in(
-    events: Sequence[Event], kind: str, units_named: _UnitsNamed
+    records: Sequence[tuple[int, Mapping[str, Any]]], units_named: _UnitsNamed
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-    entries = [(place, event.payload["ids"]) for place, event in enumerate(events) if event.kind == kind]
-    ids = list(chain.from_iterable(some for _, some in entries))
-    where = np.repeat([place for place, _ in entries], [len(some) for _, some in entries]).astype(np.int64)
+    """Return the items of records, and the places of their events."""
+    ids = list(chain.from_iterable(record["ids"] for _, record in records))
+    where = np.repeat([at for at, _ in records], [len(record["ids"]) for _, record in records]).astype(np.int64)
     return (units_named(ids) if ids else np.zeros(0, np.intp)), where

@@ -10,6 +10,7 @@ from bayes_assess.sessions import runs
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.journal import Journal
 from bayes_assess.sessions.ranked_assessment import RankedAssessment
+from bayes_assess.sessions.snapshots import Snapshots
 from sessions.courses import BINARY, CASES, N, assert_same, started
 from sessions.test_interrupts import KINDS, LABELS, codes, pending, same
 from sessions.test_interrupts import started as started_kind
@@ -53,6 +54,50 @@ def test_a_record_followed_at_once_leads_to_the_same_session(case, tmp_path, one
     a.catch_up()
     assert_same(a, together)
     assert_same(ba.resume(path, pool), together)
+
+
+@pytest.mark.parametrize("case", ["arms", "rounds of arms", "belief", "passive"])
+def test_so_do_labels_of_named_annotators(case, tmp_path, one_by_one, monkeypatch):
+    path = tmp_path / "run.db"
+    monkeypatch.setattr(runs, "PIECE", 8)
+    pool, *_, labels = CASES[case]
+    a, random = started(case, path), np.random.default_rng(5)
+    for step in range(22):
+        a.ask(2)
+        for item in random.permutation(a.pending)[:3]:
+            a.tell([item], labels[[item]], annotator="anna" if step % 3 else None)
+        some = random.choice(a.labelled[0], 2, replace=False) if a.labels_used > 1 else []
+        a.tell(some, (labels[some] + (step % 4 == 0)) % 2, annotator=f"ben {step}")
+    seen = []
+    follow = Campaign._follow_annotate
+    monkeypatch.setattr(Campaign, "_follow_annotate", lambda *args: seen.append(1) or follow(*args))
+    monkeypatch.setattr(Snapshots, "restored", lambda *_: 0)
+    together = ba.resume(path, pool)
+    assert len(seen) < 3  # all that stand between asks where these do not commute, too
+    assert_same(a, together)
+    one_by_one()
+    singly = ba.resume(path, pool)
+    assert len(seen) > 20
+    for other in (a, together):
+        assert_same(other, singly)
+        for of in ("labels", "first", "settled"):
+            assert getattr(other._annotators, of) == getattr(singly._annotators, of)
+            assert list(getattr(other._annotators, of)) == list(getattr(singly._annotators, of))
+
+
+def test_a_second_label_of_an_annotator_within_a_run_is_named(tmp_path):
+    for again, first in ((2, 2), (3, 5)):
+        path = tmp_path / f"{again}.db"
+        a = started_kind("items", path)
+        ids = a.ask(8).ids
+        for item in ids[:4]:
+            a.tell([item], LABELS[[item]], annotator="anna")
+        nothing = {"ids": [], "labels": [], "annotators": []}
+        of_ben = {"ids": [ids[first]], "labels": [0], "annotators": ["anna"]}
+        a.journal.append("annotate", {**nothing, "further": of_ben})
+        a.journal.append("note", {"ids": ids[:1], "id": ids[0], "annotator": None, "text": ""})
+        with pytest.raises(ba.JournalError, match="Entry 6 of the journal"):
+            ba.resume(path, KINDS["items"][0])
 
 
 @pytest.mark.parametrize("kind", ["pairs", "ranks"])
