@@ -8,11 +8,13 @@ from typing import Any
 
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
+from bayes_assess.errors import EngineError, JournalError
 from bayes_assess.web.desk import Desk
 from bayes_assess.web.standing import standing
 
 _ACTS = frozenset(("open", "next", "answer", "skip", "decide", "decisions"))
 ANSWERING = frozenset(("answer", "skip", "decide"))  # after which the answer so far is another one
+AWAY = (JournalError, EngineError)  # which are no fault of what was sent: it may be taken later
 
 
 class UnknownActError(ValueError):

@@ -135,7 +135,7 @@ class Desk:
         with self.lock:
             if not self._seats and not self._orphans.get(UNNAMED):
                 seat = Seat(None)
-                with contextlib.suppress(BudgetError):
+                with contextlib.suppress(BayesAssessError):  # whoever opens the page is told
                     self._ask(seat, AHEAD)
                 self._orphans[UNNAMED] = [unit.ids[0] for unit in seat.open.values()]
 

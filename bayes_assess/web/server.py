@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import BayesAssessError, OutputError
-from bayes_assess.web.acts import ANSWERING, Acts, AnotherCampaignError
+from bayes_assess.web.acts import ANSWERING, AWAY, Acts, AnotherCampaignError
 from bayes_assess.web.cards import PICTURES, Pictures
 from bayes_assess.web.guard import REFUSED, Guard, is_loopback
 from bayes_assess.web.notice import COMMAND, NO_COMMAND, Notice, noticed
@@ -125,6 +125,8 @@ class Page:
         try:
             sent = json.loads(await request.body())
             reply = await self._loop.run_in_executor(self._at_desk, self._acts.do, act, sent)
+        except AWAY as error:
+            return _said(str(error), 503)
         except BayesAssessError as error:
             return _said(str(error), 422)
         except AnotherCampaignError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayes_assess._tools.arrays import show
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.sessions.session import AnySession, Session
-from bayes_assess.web.acts import ANSWERING, Acts
+from bayes_assess.web.acts import ANSWERING, AWAY, Acts
 from bayes_assess.web.cards import Pictures
 from bayes_assess.web.desk import Desk
 from bayes_assess.web.standing import check_goal
@@ -101,7 +101,7 @@ def label(
             else:
                 reply["found"] = acts.do(act, {**(message.get("payload") or {}), **person})
         except BayesAssessError as error:
-            reply["error"] = str(error)
+            reply |= {"error": str(error), "away": isinstance(error, AWAY)}
         except (ValueError, AttributeError):
             reply["error"] = "This is not what the page sends."
         widget.send(reply)

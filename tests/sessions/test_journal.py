@@ -474,6 +474,21 @@ def test_an_append_that_missed_somebody_elses_event_is_refused(path):
         assert mine.last_sequence == 2
 
 
+@pytest.mark.parametrize(
+    ("pragma", "todo"),
+    [
+        ("max_page_count = 1", "free some space and try again"),
+        ("query_only = ON", "copy the run to where you can write"),
+    ],
+)
+def test_what_to_do_is_said_where_a_journal_cannot_be_written(path, pragma, todo):
+    with Journal.create(path, {}) as journal:
+        journal._connection.execute(f"PRAGMA {pragma}")
+        with pytest.raises(JournalError, match=f"cannot be written: .*; .*{todo}"):
+            journal.append("ask", {"ids": ["x" * 100_000]})
+        assert journal.last_sequence == 0
+
+
 def test_waiting_for_a_locked_journal_ends_with_a_sentence(path, monkeypatch):
     monkeypatch.setattr(journal_module, "PATIENCE", 0.01)
     with Journal.create(path, {}) as journal:

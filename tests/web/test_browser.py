@@ -11,6 +11,8 @@ import pytest
 import bayes_assess as ba
 from bayes_assess.books.annotators import UNNAMED
 from bayes_assess.cli import files
+from bayes_assess.errors import JournalError
+from bayes_assess.sessions.journal import Journal
 from bayes_assess.web.history import History
 from cli.commands import done
 from web.browsers import Server, served, until
@@ -387,6 +389,28 @@ def test_why_an_answer_was_not_taken_can_be_read(browser):
         until(lambda: browser.used() == 1)
         assert "1e+60 at most in size" in browser.text(".notice")  # for some seconds
     assert session.labelled[1].tolist() == [42]
+
+
+def test_answers_wait_for_a_journal_that_cannot_be_written(run, browser, monkeypatch):
+    append, session = Journal.append, files.reopen(run, None)
+
+    def full(*_, **__):
+        raise JournalError(f"The journal {run} cannot be written: database or disk is full.")
+
+    with served(session) as address:
+        browser.open(f"{address}&name=anna")
+        first = answer(browser, "1")
+        until(lambda: browser.used() == 1)
+        monkeypatch.setattr(Journal, "append", full)
+        given = [answer(browser, "2"), answer(browser, "1")]
+        until(lambda: "disk is full. 2 answers wait here" in browser.text(".notice"))
+        browser.driver.refresh()
+        until(lambda: "disk is full. 2 answers wait here" in browser.text(".notice"))
+        monkeypatch.setattr(Journal, "append", append)
+        until(lambda: browser.used() == 3)
+        until(lambda: not browser.text(".notice"))
+    session.journal.close()
+    assert known(run) == dict(zip([first, *given], ["bill", "bug", "bill"], strict=True))
 
 
 def test_who_waits_for_others_goes_on_when_their_items_are_back(browser):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.errors import LabelError
+from bayes_assess.errors import JournalError, LabelError
 from bayes_assess.web.desk import AHEAD, RECENT, Desk
 
 N = 60
@@ -230,6 +230,16 @@ def test_ones_own_slip_on_an_item_of_two_people_changes_ones_own_label_alone(tmp
     again = ba.resume(tmp_path / "run.db", pool())
     assert not again.n_disagreements
     assert again.agreement().raw == 1
+
+
+def test_a_desk_whose_journal_cannot_be_written_opens_and_says_so_to_whoever_comes(tmp_path, monkeypatch):
+    session, desk = begun(tmp_path)
+    session.journal._connection.execute("PRAGMA query_only = ON")
+    desk.prepare()
+    with pytest.raises(JournalError, match="cannot be written"):
+        desk.opened("anna", "anna")
+    session.journal._connection.execute("PRAGMA query_only = OFF")
+    assert len(keys(desk.opened("anna", "anna"))) == AHEAD
 
 
 def test_at_the_end_it_is_said_that_nothing_is_left(tmp_path):

@@ -628,7 +628,8 @@ function server() {
       if (response.headers.get("Content-Type")?.startsWith("application/json")) {
         const found = await response.json();
         if (response.ok) return found;
-        throw Object.assign(new Error(found.error), { offline: response.status === 409 ? ANOTHER : "" });
+        // A journal that cannot be written, as of a full disk, may take the answer later.
+        throw Object.assign(new Error(found.error), { offline: { 409: ANOTHER, 503: found.error }[response.status] ?? "" });
       }
       const text = await response.text();
       // Whom the guard turns away has the key of an earlier server: no answer is lost by that.
@@ -672,7 +673,7 @@ function render({ model, el }) {
     if (message.kind === "standing") return told(message.found);
     const done = waiting.get(message.id);
     waiting.delete(message.id);
-    if (message.error) done?.[1](new Error(message.error));
+    if (message.error) done?.[1](Object.assign(new Error(message.error), { offline: message.away ? message.error : "" }));
     else done?.[0](message.found);
   };
   model.on("msg:custom", onMessage);
