@@ -139,7 +139,7 @@ def pieces(n: int) -> list[slice]:
     return [slice(start, min(start + PIECE, n)) for start in range(0, n, PIECE)]
 
 
-def _told_in(place: int, event: Event) -> list[tuple[int, Mapping[str, Any], bool]]:
+def _told_in(place: int, event: Event) -> Sequence[tuple[int, Mapping[str, Any], bool]]:
     """Return the records of labels in an event, with its place and whether they are first ones."""
     first = [(place, event.payload, True)] if event.kind in TELLING else []
     return [*first, (place, event.payload["further"], False)] if event.kind == "annotate" else first
