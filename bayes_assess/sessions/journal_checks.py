@@ -25,7 +25,7 @@ TABLES = (
     """CREATE TABLE events (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, payload TEXT NOT NULL,
     checksum INTEGER NOT NULL)""",
 )
-_TODO = {  # by what SQLite says
+_REMEDIES = {  # by what SQLite says
     "locked": "another process holds it, try again",
     "is full": "free some space and try again",
     "readonly": "it, or its folder, may be read only; copy the run to where you can write",
@@ -81,7 +81,7 @@ def explained(path: Path, done: str) -> Iterator[None]:
     except sqlite3.ProgrammingError as error:
         raise JournalError(f"The journal {path} is closed; open it again.") from error
     except sqlite3.OperationalError as error:
-        hint = next((f"; {todo}" for said, todo in _TODO.items() if said in str(error)), "")
+        hint = next((f"; {remedy}" for said, remedy in _REMEDIES.items() if said in str(error)), "")
         raise JournalError(f"The journal {path} cannot be {done}: {error}{hint}.") from error
     except sqlite3.IntegrityError as error:
         raise JournalError(f"The journal {path} cannot be {done}: {error}.") from error
