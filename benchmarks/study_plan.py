@@ -62,12 +62,20 @@ def asked(folder: Path, measures: list[str]) -> Iterator[tuple[str, str, ba.Pool
             yield name, "overall", pool, labels, ba.GroupAccuracy(), "overall"
 
 
+def label(session: Any, labels: np.ndarray, n: int) -> None:
+    """Ask for `n` items and tell their labels; for one where fewer are left that can tell anything."""
+    try:
+        queries = session.ask(n)
+    except BudgetError:
+        queries = session.ask(1)
+    session.tell(queries.ids, labels[session.pool.positions(queries.ids)])
+
+
 def told(pool: ba.Pool, labels: np.ndarray, question: Any, n: int, seed: int) -> Any:
-    """Return a session that has been told `n` labels."""
+    """Return a session that has been told `n` labels, or as many as there is anything to learn from."""
     session = ba.assess(pool, question, seed=seed)
-    for _ in range(n // STEP):
-        queries = session.ask(STEP)
-        session.tell(queries.ids, labels[pool.positions(queries.ids)])
+    while session.labels_used < n and np.ptp(session.result().interval).any():
+        label(session, labels, min(STEP, n - session.labels_used))
     return session
 
 
@@ -83,11 +91,7 @@ def in_batches(session: Any, labels: np.ndarray, width: float, of: str, batch: i
     while width_now(session, of) > width:
         if session.labels_used - first > most:
             return math.inf
-        try:
-            queries = session.ask(min(batch, session.n_remaining))
-        except BudgetError:  # fewer are left that can tell anything
-            queries = session.ask(1)
-        session.tell(queries.ids, labels[session.pool.positions(queries.ids)])
+        label(session, labels, batch)
     return float(session.labels_used - first)
 
 
