@@ -300,7 +300,13 @@ def nearly_alike(names: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def for_whom(annotator: str | None, shown: Iterable[str] = ()) -> dict[str, str]:
+class AtPage(str):
+    """Whoever labels at the labelling page, in the place of a name that items are asked for: they are on no sheet."""
+
+    __slots__ = ()
+
+
+def for_whom(annotator: str | None, shown: Iterable[str] = ()) -> dict[str, str | bool]:
     """Return what the journal keeps of the person who is to label items that are asked for, by one name as in `tell`.
 
     Raises
@@ -312,11 +318,13 @@ def for_whom(annotator: str | None, shown: Iterable[str] = ()) -> dict[str, str]
     --------
     >>> for_whom(" anna"), for_whom(None)
     ({'annotator': 'anna'}, {})
+    >>> for_whom(AtPage("anna"))
+    {'annotator': 'anna', 'page': True}
     """
     if annotator is None:
         return {}
-    if isinstance(annotator, str) and annotator == UNNAMED:  # of the labelling page
-        return {"annotator": UNNAMED}
+    if isinstance(annotator, AtPage):  # whose name was checked
+        return {"annotator": str(annotator), "page": True}
     if np.ndim(annotator):
         raise LabelError(f"Items are asked for one annotator at a time; found {show(annotator)}.")
     (name,) = annotator_names(annotator, 1, shown)

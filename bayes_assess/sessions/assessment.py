@@ -90,7 +90,8 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             In an ArviZ object the variable is ``theta``, and of a Dirichlet tree over the cells ``psi`` with it;
             coordinates that are the cells' names tell their order.
         annotator : str, optional
-            Who is to label them, which the journal keeps; anybody may tell their labels.
+            Who is to label them, on a sheet, which the journal keeps; the labelling page does not show them. Anybody
+            may tell their labels.
 
         Returns
         -------

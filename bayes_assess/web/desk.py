@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.text import plural
-from bayes_assess.books.annotators import UNNAMED, annotator_names
+from bayes_assess.books.annotators import UNNAMED, AtPage, annotator_names
 from bayes_assess.errors import BayesAssessError, BudgetError, LabelError
 from bayes_assess.sessions.session import AnySession
 from bayes_assess.web.cards import AnswerKind, Pictures, Unit, units_of
@@ -86,7 +86,7 @@ class Desk:
         self._one = session.one_annotator
         self._seats: dict[str, Seat] = {}
         self._history = History(session, self.overlap)
-        self._orphans = self._history.awaited()  # asked for before the desk was opened
+        self._orphans = self._history.awaited()  # open on the page before the desk was opened
         self._since = clock()
 
     def opened(self, person: str, name: str | None = None) -> dict[str, object]:
@@ -324,9 +324,10 @@ class Desk:
         n = n if ranked else min(n, session.n_remaining // each)
         if n <= 0 or (ranked and session.done):
             return
-        queries = session.ask(n * each, annotator=seat.name or UNNAMED)
+        whom = AtPage(seat.name or UNNAMED)
+        queries = session.ask(n * each, annotator=whom)
         while not len(queries) and session.design.random_size:  # whose batches may be empty
-            queries = session.ask(n * each, annotator=seat.name or UNNAMED)
+            queries = session.ask(n * each, annotator=whom)
         for unit in units_of(session, queries.ids, self._pictures):
             seat.open[unit.key] = unit
 

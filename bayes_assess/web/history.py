@@ -32,8 +32,10 @@ class History:
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
-    >>> ids = a.ask(2, annotator="anna").ids.tolist()
+    >>> from bayes_assess.books.annotators import AtPage
+    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 2), ba.GroupAccuracy())
+    >>> ids = a.ask(2, annotator=AtPage("anna")).ids.tolist()
+    >>> sheet = a.ask(2, annotator="anna")  # which nobody is shown on the page
     >>> a.tell(ids[:1], ["cat"], annotator="anna")
     >>> history = History(a)
     >>> history.told_by(ids[0]), history.awaited()["anna"] == ids[1:], history.latest("anna", 10)[0][1]
@@ -50,6 +52,7 @@ class History:
         self.second: dict[Hashable, str] = {}
         self._told: dict[Hashable, set[str]] = {}
         self._asked: dict[Hashable, str] = {}
+        self._shown: set[Hashable] = set()  # of those that were asked for, the ones on the page and not on a sheet
         self._given: dict[str, dict[Hashable, list[str | float] | None]] = {}
 
     def follow(self) -> bool:
@@ -68,11 +71,11 @@ class History:
         return self._told.get(id, set())
 
     def awaited(self) -> dict[str, list[Hashable]]:
-        """Return the items without an answer that were asked for, by whom they were asked for."""
+        """Return the items without an answer that the page asked for, by whom they were asked for."""
         pending = set(self._session.pending.tolist())
         ids_by_name: dict[str, list[Hashable]] = {}
         for id, name in self._asked.items():
-            if id in pending:
+            if id in self._shown and id in pending:
                 ids_by_name.setdefault(name, []).append(id)
         return ids_by_name
 
@@ -97,7 +100,10 @@ class History:
     def _take(self, event: Event) -> None:
         payload = event.payload
         if event.kind == "ask" and "annotator" in payload:
-            self._asked |= {ids[0]: payload["annotator"] for ids in self._units(payload["ids"])}
+            asked = {ids[0]: payload["annotator"] for ids in self._units(payload["ids"])}
+            self._asked |= asked
+            if payload.get("page") or payload["annotator"] == UNNAMED:  # which older journals say of the page alone
+                self._shown |= asked.keys()
         elif event.kind == "annotate":
             for part in (payload, payload["further"]):
                 for ids, label, name in zip(
@@ -118,6 +124,7 @@ class History:
         elif event.kind == "release":
             for ids in self._units(payload["ids"]):
                 self._asked.pop(ids[0], None)
+                self._shown.discard(ids[0])
 
     def _label(self, id: Hashable, labels: list[str | float], name: str) -> None:
         names = self._told.setdefault(id, set())

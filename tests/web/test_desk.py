@@ -183,6 +183,34 @@ def test_items_of_a_sheet_are_left_to_it(tmp_path):
     assert not sheet & set(keys(desk.opened("anna", "anna")))
 
 
+@pytest.mark.parametrize("people", [[("anna", "anna")], [("ben", "ben")], [("#1",)], [("#1",), ("anna", "anna")]])
+def test_items_of_a_sheet_for_somebody_are_left_to_it_too_by_whoever_opens_the_page_and_however_long(tmp_path, people):
+    """Whoever they were asked for got them on the page once more, and others after half an hour."""
+    session, _ = begun(tmp_path)
+    sheet = set(map(str, session.ask(20, annotator="anna").ids))
+    clock = Clock()
+    desk = Desk(session, patience=100, clock=clock)
+    desk.prepare()
+    for clock.now in (0.0, 101.0, 202.0):
+        for person in people:
+            found = desk.opened(*person)
+            assert found["open"]
+            assert not sheet & set(keys(found))
+            desk.answer(person[0], keys(found)[0], [0])
+    assert sheet <= set(map(str, session.pending))
+    session.tell([int(key) for key in sheet], ["cat"] * 20, annotator="anna")  # once the sheet is back
+
+
+def test_items_of_the_page_are_on_it_again_after_a_restart_beside_a_sheet_for_the_same_person(tmp_path):
+    session, desk = begun(tmp_path)
+    opened = keys(desk.opened("anna", "anna"))
+    sheet = set(map(str, session.ask(20, annotator="anna").ids))
+    session.journal.close()
+    again = Desk(ba.resume(tmp_path / "run.db", pool()))
+    assert keys(again.opened("anna", "anna")) == opened
+    assert not sheet & set(opened)
+
+
 def test_a_share_of_the_items_is_labelled_by_two_people(tmp_path):
     session, desk = begun(tmp_path, overlap=0.3)
     assert desk.opened("#1")["names_wanted"]
