@@ -284,7 +284,7 @@ def read_labels(path: Path, rng: np.random.Generator) -> None:
 
 def tell(path: Path, rng: np.random.Generator) -> None:
     """Tell a sheet to a session with a journal: all of it, or nothing."""
-    from bayes_assess.cli.files import read_told
+    from bayes_assess.cli.told import read_told
 
     journal = path.with_name("run.db")
     journal.unlink(missing_ok=True)

@@ -26,6 +26,7 @@ from bayes_assess.cli.options import (
     CsvOut,
     Designs,
     Force,
+    ForWhom,
     HowChosen,
     Moved,
     OracleKind,
@@ -107,6 +108,7 @@ def start(
         "bayes-assess ask run.db -n 20 -o to_label.csv",
         "bayes-assess ask run.db -n 20 -o to_label.xlsx --show text",
         "bayes-assess ask run.db -n 20 -o tasks.json --tool label-studio",
+        "bayes-assess ask run.db -n 20 -o for_anna.csv --annotator anna",
     )
 )
 def ask(
@@ -118,6 +120,7 @@ def ask(
     show: Show = None,
     show_prediction: ShowPrediction = False,
     pending: Annotated[bool, typer.Option("--pending", help="Write again all items that await labels.")] = False,
+    annotator: ForWhom = None,
     tool: Tool = None,
     force: Force = False,
     pool: Moved = None,
@@ -127,17 +130,21 @@ def ask(
     With -o they become a sheet with the columns id and label and, between them, those of --show, which `start` takes,
     too; else they are printed. In an .xlsx file, labels are chosen from a list of the classes. With --tool they become
     tasks of Label Studio or records of Argilla. Items stay pending until their labels are told.
+    The journal keeps for whom they are, if --annotator says it.
     """
     from bayes_assess.cli import files, rows, text
+    from bayes_assess.cli.told import named
 
-    if pending and n is not None:
-        raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
+    annotator = named(annotator)
+    for option, given in (("-n", n), ("--annotator", annotator)):
+        if pending and given is not None:
+            raise BudgetError(f"--pending writes the items that were asked for before; leave out {option}.")
     files.check_output(output, force, tool, files.inputs_of(run, pool))
     with progress("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
         with let_go(assessment):
             wanted = text.next_sheet(assessment) if n is None else n
-            queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
+            queries = files.pending_queries(assessment) if pending else assessment.ask(wanted, annotator=annotator)
     if not len(queries) and assessment.design.random_size and not assessment.done:
         echo("This batch has no items, as one of random size may; it counts as a round. Ask again.")
         return
@@ -158,7 +165,8 @@ def ask(
     except KeyboardInterrupt:
         echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    command = files.as_command(["bayes-assess", "tell", str(run)])
+    tell = ["bayes-assess", "tell", str(run)] + ([] if annotator is None else ["--annotator", annotator])
+    command = files.as_command(tell)
     echo(rows.written(f"{plural(len(queries), 'item')} to {output}{fewer}", output, tool, command))
 
 
@@ -170,7 +178,11 @@ app.command(
         "bayes-assess tell run.db export.json    (of Label Studio or Argilla)",
     )
 )(labels.tell)
-app.command(epilog=example("bayes-assess correct run.db fixes.csv"))(labels.correct)
+app.command(
+    epilog=example(
+        "bayes-assess correct run.db fixes.csv", "bayes-assess correct run.db fixes_of_anna.csv --annotator anna"
+    )
+)(labels.correct)
 app.command(epilog=example("bayes-assess disagreements run.db -o to_decide.csv"))(labels.disagreements)
 app.command(epilog=example("bayes-assess agreement run.db --csv pairs.csv"))(answers.agreement)
 app.command(epilog=example("bayes-assess resolve run.db to_decide.csv", "bayes-assess resolve run.db --rule majority"))(

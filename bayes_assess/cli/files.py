@@ -13,7 +13,6 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
-from bayes_assess._tools.text import plural
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import names_in, parse_names, spelled_as
@@ -29,7 +28,7 @@ from bayes_assess.questions import PrecisionCurve
 from bayes_assess.sessions.exchange.exports import is_export
 from bayes_assess.sessions.exchange.matching import IdMatcher
 from bayes_assess.sessions.exchange.records import RECORDS
-from bayes_assess.sessions.exchange.sheets import Sheet, read_sheet, read_texts
+from bayes_assess.sessions.exchange.sheets import read_texts
 from bayes_assess.sessions.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.sessions.exchange.tasks import TOOLS, check_tool, setup_path
 from bayes_assess.sessions.exchange.workbook import OTHER_FORMATS, SUFFIX, need_openpyxl
@@ -188,66 +187,6 @@ def _find(recorded: Path, run: Path) -> Path:
         if any(file.exists() for file in files_of(str(path))):
             return path
     raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
-
-
-def read_told(
-    assessment: AnySession,
-    path: Path,
-    id: str,
-    label: str,
-    unsure: list[str],
-    annotator: str | None = None,
-) -> Sheet:
-    """Read a sheet of labels; those of nobody in particular do not contradict those that were told.
-
-    `annotator` is who gave the labels of rows that do not say so in a column ``annotator``. Items that somebody has
-    labelled are not set aside because another annotator is unsure.
-    """
-    pool, unknown = assessment.labellable, assessment.unknown_id
-    known = _known(assessment, pool)
-
-    def check(item: int, name: str | None, who: str) -> str | None:
-        before = known.get(item)
-        if before is None or before == name or who or annotator:
-            return None
-        now = "being unsure" if name is None else repr(name)
-        return f"is already labelled {before!r}, and {now} contradicts that; labels are put right by `correct`"
-
-    repeated = assessment.repeats_items
-    # Tools always name annotators; sessions that keep one label of every item take those on which they agree.
-    single = is_export(path) and assessment.one_annotator
-    who = None if single else "annotator"
-    sheet = read_sheet(path, pool, id, label, unsure, None if repeated else check, unknown, who, repeated)
-    open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
-    names = np.where(sheet.annotators == "", annotator or "", sheet.annotators)
-    sheet = sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)
-    return _without_other_halves(assessment, sheet) if assessment.question.labels_each > 1 else sheet
-
-
-def _without_other_halves(assessment: AnySession, sheet: Sheet) -> Sheet:
-    """Leave out labels of the one half of pairs that are set aside, as nobody can label the other."""
-    lost = np.isin(sheet.ids, assessment.labelled_with(sheet.unsure)) if len(sheet.unsure) else np.zeros(0, bool)
-    if not lost.any():
-        return sheet
-    note = f"Left out {plural(int(lost.sum()), 'label')} of pairs of which nobody can label the other half."
-    columns = {column: getattr(sheet, column)[~lost] for column in ("ids", "labels", "annotators")}
-    return sheet._replace(**columns, notes=[*sheet.notes, note])
-
-
-def read_corrections(assessment: AnySession, path: Path, id: str, label: str) -> Sheet:
-    """Read a sheet of labels of items that have one."""
-    pool, unknown = assessment.labellable, assessment.unknown_id
-    known = _known(assessment, pool)
-
-    def check(item: int, name: str | None, who: str) -> str | None:
-        return None if item in known else "has no label that could be corrected; labels are told by `tell`"
-
-    return read_sheet(path, pool, id, label, check=check, unknown=unknown)
-
-
-def _known(assessment: AnySession, pool: Pool) -> dict[int, str]:
-    ids, labels = assessment.labelled
-    return dict(zip(pool.positions(ids).tolist(), map(str, labels.tolist()), strict=True))
 
 
 def write_sheet(queries: LabelSheet, path: Path, show_prediction: bool = False, tool: str | None = None) -> None:

@@ -36,6 +36,10 @@ Annotator = Annotated[
         help="Who gave the labels, where a column annotator of the sheet does not say so.",
     ),
 ]
+Whose = Annotated[
+    str | None,
+    typer.Option("--annotator", metavar="NAME", help="Whose own labels are put right; else those that count."),
+]
 Rule = Annotated[
     str | None,
     typer.Option(
@@ -69,37 +73,44 @@ def tell(
     Annotators who are named, by --annotator, in a column annotator or by the tool, may label what others have labelled.
     The first label counts until `resolve`.
     """
-    from bayes_assess.cli import files, rows
+    from bayes_assess.cli import files, rows, told
 
+    annotator = told.named(annotator)
     words = [] if unsure is None else unsure.split(",")
     assessment = files.reopen(run, pool)
     with let_go(assessment), progress("Learning"):
-        sheet = files.read_told(assessment, labels, id, label, words, annotator)
-        before, told = assessment.labels_used, assessment.n_told
-        named = (sheet.annotators != "").any()
-        who = sheet.annotators if named else None
+        sheet = told.read_told(assessment, labels, id, label, words, annotator)
+        used, by_all = assessment.labels_used, assessment.n_told
+        who = sheet.annotators if (sheet.annotators != "").any() else None
         aside = assessment.tell_or_skip(sheet.ids, sheet.labels, sheet.unsure, annotator=who)
-    new, told = assessment.labels_used - before, assessment.n_told - told
+    new, by_all = assessment.labels_used - used, assessment.n_told - by_all
     for note in sheet.notes:
         echo(note)
-    echo(rows.taken(new, known=len(sheet.ids) - told, skipped=sheet.n_blank, aside=aside, again=told - new))
+    echo(rows.taken(new, known=len(sheet.ids) - by_all, skipped=sheet.n_blank, aside=aside, again=by_all - new))
     _say_answer(assessment)
 
 
 def correct(
-    run: RunFile, labels: LabelsFile, id: IdOfLabels = "id", label: LabelColumn = "label", pool: Moved = None
+    run: RunFile,
+    labels: LabelsFile,
+    id: IdOfLabels = "id",
+    label: LabelColumn = "label",
+    annotator: Whose = None,
+    pool: Moved = None,
 ) -> None:
     """Put labels right that were told wrong, all or nothing.
 
     The file has the items to correct with their right labels; rows without a label are skipped. The answer is then that
-    of a campaign to which the right labels had been told; the journal keeps the wrong ones, too.
+    of a campaign to which the right labels had been told; the journal keeps the wrong ones, too. With --annotator the
+    labels were those of one annotator: what others have said stays, and nobody has thereby decided between them.
     """
-    from bayes_assess.cli import files, rows
+    from bayes_assess.cli import files, rows, told
 
+    annotator = told.named(annotator)
     assessment = files.reopen(run, pool)
     with let_go(assessment), progress("Learning"):
-        sheet = files.read_corrections(assessment, labels, id, label)
-        changed = assessment.correct(sheet.ids, sheet.labels)
+        sheet = told.read_corrections(assessment, labels, id, label, annotator)
+        changed = assessment.correct(sheet.ids, sheet.labels, annotator=annotator)
     for note in sheet.notes:
         echo(note)
     echo(rows.corrected(changed, as_before=len(sheet.ids) - changed, skipped=sheet.n_blank))
@@ -144,7 +155,7 @@ def resolve(
     Rows of the sheet without a label stay open, and so do ties of a majority. The answer is then that of a campaign to
     which these labels had been told; the journal keeps what everybody said.
     """
-    from bayes_assess.cli import files, rows
+    from bayes_assess.cli import files, rows, told
 
     if (labels is None) == (rule is None):
         raise LabelError("Resolve by a sheet, such as to_decide.csv, or by --rule, and not by both.")
@@ -154,7 +165,7 @@ def resolve(
         if labels is None:
             n = assessment.resolve(rule=rule)
         else:
-            sheet = files.read_corrections(assessment, labels, id, label)
+            sheet = told.read_corrections(assessment, labels, id, label)
             n = assessment.resolve(sheet.ids, sheet.labels)
     for note in [] if sheet is None else sheet.notes:
         echo(note)

@@ -105,6 +105,7 @@ SheetOut = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in: .csv, .tsv, .xlsx; .json with --tool."),
 ]
+ForWhom = Annotated[str | None, typer.Option("--annotator", metavar="NAME", help="Who is to label the items.")]
 Tool = Annotated[
     ToolName | None, typer.Option("--tool", help="Write tasks for a labelling tool, and its set-up beside them.")
 ]

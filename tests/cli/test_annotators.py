@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import bayes_assess as ba
 from cli.commands import done, refused
 
 IDS = list("abcdef")
@@ -33,7 +34,7 @@ def test_two_sheets_of_two_annotators_and_a_decision(run):
     ben = sheet(run, "ben.csv", "id,label\na,good\nb,good\nc,?\nd,bad\n")
     done("tell", run, anna, "--annotator", "anna")
     told = done("tell", run, ben, "--annotator", "ben", "--unsure", "?")
-    assert told.startswith("Took 1 label (2 more of items that others had labelled).")
+    assert "Took 1 label (2 more of items that others had labelled)." in told
     assert "2 items have labels of two annotators or more, who differ on 1, 1 of them unresolved" in told
     assert "who differ on 1" in done("status", run)
     assert json.loads(done("status", run, "--json"))["disagreements"] == 1
@@ -115,3 +116,47 @@ def test_a_majority_of_two_says_why_it_decides_nothing(run):
     assert "(rule 'anna' or 'ben')" in said
     done("tell", run, sheet(run, "carl.csv", "id,label\na,bad\n"), "--annotator", "carl")
     assert "no majority" not in done("resolve", run, "--rule", "majority")
+
+
+def test_sheets_for_annotators_and_corrections_of_their_own_labels(run):
+    """Python could do both alone."""
+    hers = run.parent / "for_anna.csv"
+    said = done("ask", run, "-n", 2, "-o", hers, "--annotator", " anna ")
+    assert f"tell {run} --annotator anna {hers}" in said
+    a = ba.resume(run, ba.read_pool(run.parent / "pool.csv", prediction="prediction", show=["text"]))
+    assert a.events[-1].payload["annotator"] == "anna"
+    a.journal.close()
+    assert "leave out --annotator" in refused("ask", run, "--pending", "--annotator", "anna")
+    done("tell", run, sheet(run, "anna.csv", "id,label\na,good\nb,bad\n"), "--annotator", "anna")
+    done("tell", run, sheet(run, "ben.csv", "id,label\na,good\n"), "--annotator", "ben")
+    fixes = sheet(run, "fixes.csv", "id,label\na,bad\n")
+    assert done("correct", run, fixes, "--annotator", "ben").startswith("Corrected 1 label.")
+    assert "Annotators differ on 1 item on which nobody has decided." in done("disagreements", run)
+    assert done("correct", run, fixes, "--annotator", "anna").startswith("Corrected 1 label.")
+    assert "Annotators differ on 0 items" in done("disagreements", run)
+    other = sheet(run, "other.csv", "id,label\na,bad\nb,good\n")
+    assert "row 3: 'b' has no label by 'ben' that could be corrected" in refused(
+        "correct", run, other, "--annotator", "ben"
+    )
+
+
+@pytest.mark.parametrize("command", ["ask", "tell", "correct"])
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_of_an_annotator_is_refused(run, command, name):
+    labels = [] if command == "ask" else [sheet(run, "labels.csv", "id,label\na,good\n")]
+    assert "--annotator takes a name, such as --annotator anna" in refused(command, run, *labels, "--annotator", name)
+    assert json.loads(done("status", run, "--json"))["labels_used"] == 0
+
+
+def test_who_has_labelled_an_item_is_not_unsure_of_it_and_of_the_items_of_others_a_note_says_so(run):
+    """Both were dropped without a word."""
+    done("tell", run, sheet(run, "anna.csv", "id,label\na,good\n"), "--annotator", "anna")
+    unsure = sheet(run, "unsure.csv", "id,label\na,?\nb,?\n")
+    said = refused("tell", run, unsure, "--annotator", "anna", "--unsure", "?")
+    assert (
+        "row 2: 'a' was already labelled by 'anna', and being unsure contradicts that; a label is put right by" in said
+    )
+    column = sheet(run, "column.csv", "id,label,annotator\na,?,anna\n")
+    assert "was already labelled by 'anna'" in refused("tell", run, column, "--unsure", "?")
+    said = done("tell", run, unsure, "--annotator", "ben", "--unsure", "?")
+    assert said.startswith("Did not set 1 item aside that others have labelled.\nTook 0 labels (1 set aside).")

@@ -14,8 +14,8 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.tables import Table
-from bayes_assess.cli import files
 from bayes_assess.cli import labels as labels_taken
+from bayes_assess.cli import told
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 from cli.commands import call
@@ -327,7 +327,7 @@ def test_items_that_annotators_are_unsure_of_are_set_aside(run, truth):
 def test_a_sheet_is_taken_whole_or_not_at_all_if_somebody_labels_meanwhile(run, truth, monkeypatch):
     ids = asked(run, 4)
     path = sheet(run, ids, [truth[ids[0]], truth[ids[1]], "?", "?"])
-    read_told = files.read_told
+    read_told = told.read_told
 
     def and_somebody_tells(*arguments):
         read = read_told(*arguments)
@@ -335,7 +335,7 @@ def test_a_sheet_is_taken_whole_or_not_at_all_if_somebody_labels_meanwhile(run, 
         return read
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "read_told", lambda *arguments: (patch.undo(), and_somebody_tells(*arguments))[1])
+        patch.setattr(told, "read_told", lambda *arguments: (patch.undo(), and_somebody_tells(*arguments))[1])
         assert f"'{ids[2]}' has a label" in refused("tell", run, path, "--unsure", "?")
     assert "Labels: 1 used, 3 pending" in done("status", run)
 
