@@ -196,6 +196,16 @@ def test_the_sheet_of_disagreements_comes_back_by_resolve(tmp_path):
     assert a.disagreements().ids.tolist() == ["c"]
 
 
+def test_sheets_of_disagreements_have_no_columns_of_who_said_nothing_of_their_items():
+    a = two_annotators(session())
+    a.tell(["d"], ["dog"], annotator="A3")
+    found = a.disagreements()
+    assert "A3" not in found.sheet().columns
+    assert "A3" not in found.table().columns
+    assert {"A1", "A2"} < set(found.sheet().columns)
+    assert found.labels["A3"].tolist() == [None, None]
+
+
 @pytest.mark.parametrize("case", ["arms", "poisson", "label sets"])
 def test_a_resumed_session_has_the_same_annotators_and_the_same_answer(case, tmp_path):
     path = tmp_path / "run.db"

@@ -91,8 +91,8 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         raise LabelError(f"{path} cannot be read {table.error}.")
     numbers, columns, wrong = [], [[] for _ in places], {}
     for number, row in enumerate(table.rows[1:], start=table.number + 2):
-        if not row:  # a blank line, which spreadsheets count
-            continue
+        if not _has_text(row) and not any(isinstance(text, NotComputed) for text in row):
+            continue  # a blank line, or an empty row that a spreadsheet leaves, such as ";;"
         if _has_text(row[width:]):
             wrong[number] = _TOO_LONG
         numbers.append(number)

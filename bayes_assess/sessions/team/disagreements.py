@@ -58,11 +58,16 @@ class Disagreements(LabelSheet):
 
     def table(self) -> Table:
         """Tabulate what every annotator said, and the label in force."""
-        columns = {"id": self.ids, **self.labels, **self._shown_alone(), "in_force": self.in_force}
+        columns = {"id": self.ids, **self._said(), **self._shown_alone(), "in_force": self.in_force}
         return Table(columns | {"resolved": self.resolved}, title=self._title())
 
     def _shown(self) -> dict[str, np.ndarray]:
-        return {**self._shown_alone(), **self.labels}
+        return {**self._shown_alone(), **self._said()}
+
+    def _said(self) -> dict[str, np.ndarray]:
+        """Return what annotators said, without those who said nothing of any of these items."""
+        said = {name: labels for name, labels in self.labels.items() if any(label is not None for label in labels)}
+        return said if len(self) else dict(self.labels)
 
     def _shown_alone(self) -> dict[str, np.ndarray]:
         return super()._shown()

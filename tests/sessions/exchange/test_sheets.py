@@ -618,3 +618,29 @@ def test_a_formula_that_nobody_computed_is_refused_by_its_cell_and_an_empty_one_
             text = text.replace(b"<f>1-1</f><v />", b"<f>1-1</f><v>0</v>")
             copy.writestr(name, text.replace(b'<c r="B3"><f>', b'<c r="B3" t="str"><f>'))
     assert [part.tolist() for part in ba.read_labels(saved, pool)] == [[0, 2], [0, 1]]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_empty_rows_that_spreadsheets_leave_are_no_items_without_a_label(folder, kind):
+    """Such as ";;", which Excel writes below a table that was shortened: they were counted as rows without a label."""
+    rows = [
+        ["id", "text", "label"],
+        ["a1", "x", "good"],
+        ["", "", ""],
+        ["a2", "y", ""],
+        ["", " ", ""],
+        ["007", "", "bad"],
+    ]
+    path = folder / f"left.{kind}"
+    if kind == "csv":
+        written(path, [*rows, ["", "", ""], ["", "", ""]], delimiter=";")
+    else:
+        book = pytest.importorskip("openpyxl").Workbook()
+        for row in [*rows, ["", "", ""]]:
+            book.active.append(row)
+        book.save(path)
+    sheet = read_sheet(path, POOL)
+    assert (sheet.ids.tolist(), sheet.labels.tolist(), sheet.n_blank) == (["a1", "007"], ["good", "bad"], 1)
+    wrong = written(folder / "wrong.csv", [*rows, ["", "", ""], ["b", "", "good"]])
+    with pytest.raises(ba.LabelError, match="row 8: 'b' is the id of no item"):  # as the file numbers it
+        ba.read_labels(wrong, POOL)
