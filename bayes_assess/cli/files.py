@@ -17,6 +17,7 @@ from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import names_in, parse_names, spelled_as
 from bayes_assess.errors import JournalError, LabelError, OutputError, PoolError
+from bayes_assess.pool._table import MissingColumnError
 from bayes_assess.pool.logs import SUFFIXES as LOGS
 from bayes_assess.pool.logs import read_log
 from bayes_assess.pool.pool import Pool
@@ -113,7 +114,7 @@ def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": place, "options": plain}
 
 
-def reopen(run: Path, moved_to: Path | None, more: Mapping[str, object] = MappingProxyType({})) -> AnySession:
+def reopen(run: Path, moved_to: Path | None, more: Mapping[str, list[str]] = MappingProxyType({})) -> AnySession:
     """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
     from bayes_assess.sessions.start import resume
 
@@ -122,7 +123,15 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, object] = Mappin
         known.catch_up()
         return known
     path, options, meta = _as_read(run, moved_to)
-    items = _items_of(path, {**options, **more}, meta)
+    try:
+        items = _items_of(path, {**options, **more}, meta)
+    except MissingColumnError as error:
+        if error.column in [name for names in more.values() for name in names]:  # which the run does not need
+            raise
+        raise PoolError(
+            f"{path} lacks a column that {run} was started with. {error} Put it back, or name a file that has it by "
+            "--pool."
+        ) from None
     try:
         return resume(run, items)
     except JournalError as error:

@@ -78,7 +78,8 @@ def _resolved(file: CsvFile, columns: Columns) -> Columns:
         first, rows = next(iter(file.chunks()), (0, []))
         more = max(_n_found(file.header, columns), 1) + 1  # and two at least
         below = header_below(rows, first, lambda row: _n_found(row, columns), more)
-        raise PoolError(f"{error}{below}") from None
+        error.args = (f"{error}{below}",)
+        raise
 
 
 def _n_found(header: list[str], columns: Columns) -> int:

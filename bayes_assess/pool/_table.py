@@ -57,6 +57,14 @@ class Columns(NamedTuple):
         return [*single, *self.numbers, *self.groups, *self.systems.values()]
 
 
+class MissingColumnError(PoolError):
+    """A column is not there: `column`, or where none was named any that could hold predictions or scores."""
+
+    def __init__(self, message: str, column: str | None = None) -> None:
+        super().__init__(message)
+        self.column = column
+
+
 def resolve_columns(present: list[str], chosen: Columns) -> Columns:
     """Decide which columns to read: those named, else those with telling names; see `read_pool`.
 
@@ -75,7 +83,7 @@ def resolve_columns(present: list[str], chosen: Columns) -> Columns:
         chosen = chosen._replace(scores=_detect_scores(free))
         if chosen.scores is None and chosen.prediction is None:
             if "score" not in free:
-                raise PoolError(
+                raise MissingColumnError(
                     "Found neither a column 'prediction' or 'score' nor several that begin with 'p_' or 'score_' among "
                     f"the columns {columns_shown(present)}; say which column holds predictions, or which scores."
                 )
@@ -109,7 +117,8 @@ def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
             several = f" One {what} is named here; for groups by several, add one of what a row has in all of them."
             several = f" {_INDICATORS}" if columns.multilabel and name == columns.prediction else several
             hint = several if len(parts) > 1 and parts <= set(map(str, present)) else ""
-            raise PoolError(f"There is no {what} {name!r}; the {what}s are {columns_shown(present)}.{hint}")
+            there_are = f"the {what}s are {columns_shown(present)}"
+            raise MissingColumnError(f"There is no {what} {name!r}; {there_are}.{hint}", name)
     if isinstance(columns.scores, list) and len(columns.scores) == 1 and not columns.multilabel:
         (only,) = columns.scores
         raise PoolError(

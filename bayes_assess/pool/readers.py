@@ -23,6 +23,7 @@ from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
 from bayes_assess.pool._table import (
     Columns,
+    MissingColumnError,
     arguments,
     check_columns,
     columns_chosen,
@@ -389,7 +390,7 @@ def _resolve_npz(path: Path, present: list[str], columns: Columns) -> Columns:
     keys = {role: key for role, key in detected.items() if not getattr(columns, role) and key in free}
     columns = check_columns(columns._replace(**keys), present, "array")
     if not columns.numbers and columns.prediction is None:
-        raise PoolError(
+        raise MissingColumnError(
             f"The file {path.name!r} holds no scores or predictions; it has the arrays {columns_shown(present)}."
         )
     return columns

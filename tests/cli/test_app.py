@@ -340,6 +340,19 @@ def test_a_sheet_is_taken_whole_or_not_at_all_if_somebody_labels_meanwhile(run, 
     assert "Labels: 1 used, 3 pending" in done("status", run)
 
 
+def test_a_pool_that_has_lost_a_column_is_named_with_the_run_that_needs_it(tmp_path, columns):
+    """The error was that of a file without anything about a run."""
+    pool, run, other = tmp_path / "pool.csv", tmp_path / "by_site.db", tmp_path / "other.csv"
+    write_csv(pool, columns)
+    done("start", pool, "--by", "site", "--show", "confidence", "--out", run)
+    for lost in ("site", "confidence", "prediction"):
+        write_csv(other, {name: values for name, values in columns.items() if name != lost})
+        said = refused("status", run, "--pool", other)
+        first = "Found neither" if lost == "prediction" else f"There is no column '{lost}'; the columns"
+        assert f"{other} lacks a column that {run} was started with. {first}" in said
+    assert refused("ask", run, "--show", "text").startswith("Error: There is no column 'text'; the columns")
+
+
 def test_every_bad_row_is_named_at_once(run, truth):
     ids = asked(run, 4)
     done("tell", run, sheet(run, ids[:1], [truth[ids[0]]]))
