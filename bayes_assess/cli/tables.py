@@ -155,7 +155,7 @@ def _pairs(result: PairsResult) -> Table:
         "second": full["second"],
         "difference": [figures(difference, sign="+")[0] for difference in full["difference"]],
         "interval": _intervals(full, "+"),
-        "first is": np.array(["worse", "equal", "better"])[masses.argmax(-1)],
+        "first is": [{"equivalent": "equal"}.get(said, said.removeprefix("first is ")) for said in full["verdict"]],
         "probability": masses.max(-1),
     }
     return _fitted(columns, full.title, ("probability",), names=2)

@@ -22,6 +22,7 @@ from bayes_assess.results._ranks import Ranks
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.kinds import MeasureEvidence
 
+_NEITHER_GOOD_NOR_BAD = ("rate", "mean")  # measures of which nobody has said whether a high one is wanted
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 
 
@@ -63,7 +64,12 @@ class Order(NamedTuple):
     @property
     def first_in_words(self) -> str:
         """What the first in this order is called: whether a high rate or mean is good, nobody has said."""
-        return "Highest" if self.measure in ("rate", "mean") else "Best"
+        return "Highest" if self.measure in _NEITHER_GOOD_NOR_BAD else "Best"
+
+    @property
+    def comparatives(self) -> tuple[str, str]:
+        """What one is that comes after another in this order, and before it."""
+        return ("lower", "higher") if self.measure in _NEITHER_GOOD_NOR_BAD else ("worse", "better")
 
     def variables(self) -> Variables:
         """Return the draws as a variable, by the name of the measure."""
@@ -182,7 +188,7 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         Differences of rate, 95% exact intervals
         first  second  difference  lower  upper  p_worse  p_equal  p_better  verdict
         -----  ------  ----------  -----  -----  -------  -------  --------  ---------------
-        a      b            0.667  0.667  0.667    0.000    0.000     1.000  first is better
+        a      b            0.667  0.667  0.667    0.000    0.000     1.000  first is higher
         """
         width = self._rope_asked if rope is None else rope
         return self._pairs_table(checked_rope(width, below=self._known_order.widest))
@@ -201,7 +207,7 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
         order = self._known_order
         differences = order.differences(rope, self.level, self.guarantee == "exact")
         title = f"Differences of {measure_in_words(order.measure)}, {self._interval_label}s"
-        return pairs_table(order.names, differences, title)
+        return pairs_table(order.names, differences, title, order.comparatives)
 
     def _draw_ranks(self) -> Int[np.ndarray, "S G"]:
         order = self._known_order

@@ -8,10 +8,8 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import formats_of
 from bayes_assess.estimators.joint_draws import PairDifferences
 
-_EVENTS = ("first is worse", "equivalent", "first is better")
 
-
-def pairs_table(names: np.ndarray, found: PairDifferences, title: str) -> Table:
+def pairs_table(names: np.ndarray, found: PairDifferences, title: str, comparatives: tuple[str, str]) -> Table:
     """Tabulate every pair of groups, the surest verdicts first.
 
     Parameters
@@ -19,7 +17,10 @@ def pairs_table(names: np.ndarray, found: PairDifferences, title: str) -> Table:
     names : (G,)
     found : PairDifferences
     title : str
+    comparatives : two words
+        What the first of a pair is where it comes after the second, and before it, such as "worse" and "better".
     """
+    below, above = (f"first is {word}" for word in comparatives)
     first, second = np.triu_indices(len(names), 1)
     masses, ends = found.masses[first, second], found.interval[first, second]
     order = np.argsort(-masses.max(-1), kind="stable")
@@ -32,7 +33,7 @@ def pairs_table(names: np.ndarray, found: PairDifferences, title: str) -> Table:
         "p_worse": masses[:, 0],
         "p_equal": masses[:, 1],
         "p_better": masses[:, 2],
-        "verdict": np.array(_EVENTS)[masses.argmax(-1)],
+        "verdict": np.array([below, "equivalent", above])[masses.argmax(-1)],
     }
     columns = {name: np.asarray(values)[order] for name, values in columns.items()}
     differences, probabilities = list(columns)[2:5], list(columns)[5:8]

@@ -64,7 +64,7 @@ def test_on_the_way_ranks_and_pairs_are_those_of_the_joint_posterior():
     assert r.ranking()["group"][-1] == "b"
     assert r.rank_interval[1].tolist()[0] == 1
     assert r.probability_among_best(2)[1] + r.probability_worst[1] == pytest.approx(1)
-    assert r.plot().get_title(loc="left").startswith("Better by more than 0.1: 60 of 240")
+    assert r.plot().get_title(loc="left").startswith("Higher by more than 0.1: 60 of 240")
     plt.close("all")
 
 
@@ -110,6 +110,26 @@ def test_of_losses_the_lowest_is_best():
     accuracy = full(ba.Metric("accuracy", by="system"))
     assert r.probability_worst.argmax() == accuracy.probability_worst.argmax() == 1
     assert set(r.pairs()["verdict"]) == {"first is better", "first is worse", "equivalent"}
+
+
+@pytest.mark.parametrize(
+    ("question", "design", "low", "high"),
+    [
+        (ALL, "passive", "lower", "higher"),
+        (ba.Compare(by="system", rope=0.1), "random", "worse", "better"),
+        (ba.Compare(by="system", measure="f1", rope=0.1), "passive", "worse", "better"),
+    ],
+)
+def test_a_high_rate_is_not_called_better(question, design, low, high):
+    """A rate may be that of defects; summaries say "Highest", and tables and figures said "better"."""
+    r = full(question, design)
+    said = {f"first is {low}", f"first is {high}", "equivalent"}
+    assert set(r.pairs()["verdict"]) | set(r.table()["verdict"]) <= said
+    assert set(narrow(r)[0]["first is"].tolist()) <= {low, "equal", high}
+    assert len(set(r.table()["verdict"])) > 1
+    ax = r.plot()
+    assert ax.get_title(loc="left").startswith(f"{high.capitalize()} by more than")
+    assert f"P({high}) \N{MINUS SIGN} P({low})" in {bar.get_ylabel() for bar in ax.figure.axes}
 
 
 def test_systems_are_ranked_too():

@@ -140,6 +140,7 @@ def pairs(
     *,
     max_groups: int = 40,
     title: str | None = None,
+    comparatives: tuple[str, str] = ("worse", "better"),
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how every group compares with every other: blue where the row's is better, orange where it is worse.
@@ -159,6 +160,8 @@ def pairs(
         More groups than this are refused.
     title : str, optional
         Words.
+    comparatives : two words
+        What is said of the first and the last of the probabilities, such as "lower" and "higher" of a rate.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -208,7 +211,7 @@ def pairs(
         ax.plot(columns, rows, "o", linestyle="none", markerfacecolor="none", label="equivalent", **style)
     name_sides(ax, names, names)
     finish(ax, "compared with", "group", title)
-    colour_bar(ax, cells, "P(better) \N{MINUS SIGN} P(worse)", [-1, -0.5, 0, 0.5, 1])
+    colour_bar(ax, cells, "P({1}) \N{MINUS SIGN} P({0})".format(*comparatives), [-1, -0.5, 0, 0.5, 1])
     if owner:  # inside axes that are not ours a legend would cover cells
         ax.scatter([], [], 90, color=GREY, marker="s", label=f"decided with probability {_SURE}")
         ax.scatter([], [], 90 * _SMALL**2, color=GREY, marker="s", label="undecided")

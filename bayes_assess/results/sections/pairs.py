@@ -79,11 +79,13 @@ class AllSides(Section):
     def table(self, compared: PairDifferences | None = None) -> Table:
         """Tabulate every pair of groups with items, the surest verdicts first; by the rope of the question."""
         title = f"Differences of {self.quantity}, {self.evidence.interval_label}s"
-        return pairs_table(self.order.names, self.compared if compared is None else compared, title)
+        compared = self.compared if compared is None else compared
+        return pairs_table(self.order.names, compared, title, self.order.comparatives)
 
     def plot(self, ax: Axes | None) -> Axes:
         """Draw how sure it is which of every two groups is better, as a heat map; of many, of the first and last."""
-        better = f"Better by more than {self.rope}" if self.question.rope else "Better"
+        comparatives = self.order.comparatives
+        better = comparatives[1].capitalize() + (f" by more than {self.rope}" if self.question.rope else "")
         names, shown = self.order.names, np.arange(len(self.order.names))
         of_groups = ""
         if len(names) > _SHOWN:
@@ -92,7 +94,8 @@ class AllSides(Section):
             of_groups = f", {_SHOWN // 2} lowest and {_SHOWN // 2} highest of {len(names):,} groups"
         title = f"{better}{of_groups}: {self.evidence._progress()}"
         masses = self.compared.masses[np.ix_(shown, shown)]
-        return plots.pairs(masses, [str(name) for name in names[shown]], title=title, ax=ax)
+        shown_names = [str(name) for name in names[shown]]
+        return plots.pairs(masses, shown_names, title=title, comparatives=comparatives, ax=ax)
 
     @abstractmethod
     def answer(self, best: Callable[[], list[str]]) -> list[str]:
