@@ -234,7 +234,8 @@ def simulate(
 ) -> None:
     """Compare designs on a pool whose labels are known.
 
-    Every design runs many campaigns; the table says how close they come with how many labels.
+    Every design runs many campaigns; tables say how close they come with how many labels, how often their intervals
+    hold the truth, and how wide these are.
     """
     from bayes_assess.cli import files, text
     from bayes_assess.studies.simulate import simulate as run
@@ -254,6 +255,9 @@ def simulate(
         prior_strength=prior_strength,
     )
     text.print_table(study.table())
+    with progress("Looking at the intervals"):
+        intervals = study.interval_table()
+    text.print_table(intervals)
     echo(text.labels_to(study))
     if csv is not None:
         study.table(study.budgets.tolist()).to_csv(csv)

@@ -17,6 +17,7 @@ from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import names_in, parse_names, spelled_as
 from bayes_assess.errors import JournalError, LabelError, OutputError, PoolError
+from bayes_assess.pool._columns import EmptyGroupError
 from bayes_assess.pool._table import MissingColumnError
 from bayes_assess.pool.logs import SUFFIXES as LOGS
 from bayes_assess.pool.logs import read_log
@@ -282,7 +283,15 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str, of_ran
     if not npz:  # of which labels are never read as a group
         options = {**options, "groups": list(dict.fromkeys([*options["groups"], labels]))}
     scored = of_ranks and _have_one_score(options)
-    pool = read_items(path, options, ranked=False, seed=0, of_ranks=True) if scored else read_pool(path, **options)
+    try:
+        pool = read_items(path, options, ranked=False, seed=0, of_ranks=True) if scored else read_pool(path, **options)
+    except EmptyGroupError as error:
+        if error.column != labels:
+            raise
+        raise LabelError(
+            f"simulate needs one label for every item, but the column {labels!r} of {path} has none in {error.row}; "
+            "fill it in, or leave the item out."
+        ) from None
     array = _array_of(path, labels) if npz else None
     if isinstance(pool, RankedList):  # whose items are in another order than the file's
         pool, labelled = pool.as_pool(), read_pool(path, id=options["id"], prediction=labels)

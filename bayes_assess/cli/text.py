@@ -272,7 +272,8 @@ def labels_to(study: Study) -> str:
     lines = []
     for score in study.question.scores:
         side = "at most" if study.question.lower_is_better[score] else "above"
-        goal = f"{side} {study.question.goals[score]:g}"
+        value = study.goals[score]
+        goal = f"{side} {value:,.0f}" if value >= 1000 else f"{side} {value:.3g}"
         needed = {
             name: n for name, n in study.labels_to(score).items() if not np.isnan(study.scores[name][score]).all()
         }  # designs without a proposal have none to diverge from the best

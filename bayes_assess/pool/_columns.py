@@ -162,6 +162,21 @@ class GroupColumns(Mapping[str, np.ndarray]):
         return self._factorised[name]
 
 
+class EmptyGroupError(PoolError):
+    """An item is in no group by a column."""
+
+    def __init__(self, column: str, row: str) -> None:
+        super().__init__(
+            f"Group column {column!r} has no value in {row}; "
+            'fill it, for example with "unknown", or leave the item out.'
+        )
+        self.column, self.row = column, row
+
+    def __reduce__(self) -> tuple[type[EmptyGroupError], tuple[str, str]]:
+        """Return how it is made again."""
+        return type(self), (self.column, self.row)
+
+
 def check_groups(groups: Mapping[str, ArrayLike] | Frame | None, n_items: int) -> dict[str, np.ndarray | CodedColumn]:
     """Return group columns by name, each of M rows and complete; see `Pool`."""
     checked = {}
@@ -175,10 +190,7 @@ def check_groups(groups: Mapping[str, ArrayLike] | Frame | None, n_items: int) -
             raise PoolError(f"Group column {name!r} has shape {values.shape}, but the pool has {n_items:,} items.")
         row = first_missing(values)
         if row is not None:
-            raise PoolError(
-                f"Group column {name!r} has no value in row {row_no(row)} ({show(values[row])}); "
-                'fill it, for example with "unknown", or leave the item out.'
-            )
+            raise EmptyGroupError(name, f"row {row_no(row)} ({show(values[row])})")
         row = first_odd_letter(values)
         if row is not None:
             raise PoolError(f"The {name!r} of row {row_no(row)}, {show(values[row])}, {ODD_LETTER}.")

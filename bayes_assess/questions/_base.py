@@ -135,6 +135,10 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         """Return how wide its intervals are before anything is known, in its own units."""
         return 1.0
 
+    def unit_on(self, cells: Cells, truth: Float[np.ndarray, "..."]) -> float:
+        """Return what a large difference of the answer is, in its own units: the `goals` of errors are for 1."""
+        return 1.0
+
     def random_labels(
         self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
     ) -> Float[np.ndarray, " F"] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +26,7 @@ class MeasuresAnswered(Answered):
     """What follows from what designs record of campaigns: an `Estimate` of k measures or a `PosteriorMeasure`."""
 
     measure: Measures
+    measures_compared: ClassVar[Literal["none", "two", "pairs"]] = "none"  # with each other
 
     @property
     @abstractmethod
@@ -56,6 +58,12 @@ class MeasuresAnswered(Answered):
     def widest_on(self, cells: Cells) -> float:
         """Return how wide its intervals are before anything is known: as the range of the measure is."""
         return max(high - low for low, high in cells_table(cells).ranges)
+
+    def unit_on(self, cells: Cells, truth: Float[np.ndarray, " k"]) -> float:
+        """Return 1, or of means how far the values of labels lie apart."""
+        if getattr(self.measure, "name", None) != "mean":
+            return 1.0
+        return self.widest_on(cells) / (2 if self.measures_compared == "two" else 1)  # of differences
 
     def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -91,7 +91,6 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
     of_measure: ClassVar[bool] = True
     is_curve: ClassVar[bool] = False
-    measures_compared: ClassVar[Literal["none", "two", "pairs"]] = "none"  # with each other
     _forms: ClassVar[list[type[Metric]]] = []
     oracles: ClassVar[tuple[str, ...]] = ("deterministic", "stochastic")
     quantity: ClassVar[str] = "measure"

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bayes_assess.pool.items import Rows
 
 
+_OF_ANY_SIZE = ("mean_absolute_error", "mean_squared_error", "root_mean_squared_error")  # in units of the labels
 _MOST_GROUPS = 50  # that measures are told apart for
 
 
@@ -235,6 +236,12 @@ class NumericMetric(Metric):
     def truth_of_counts(self, cells: Cells, full: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
         """Compute the measure from the mean losses at full labels."""
         return self._value(full)
+
+    def unit_on(self, cells: Cells, truth: Float[np.ndarray, "..."]) -> float:
+        """Return how large the greatest error is, which nothing bounds; 1 of shares of the variance."""
+        if not any(name.startswith(_OF_ANY_SIZE) for name in self.spec.outputs):
+            return 1.0
+        return float(np.max(np.abs(truth)))
 
     def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""

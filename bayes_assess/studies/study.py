@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from bayes_assess._tools.arrays import is_number, listing, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import Rounded, plural
 from bayes_assess.errors import BudgetError, QuestionError, UnknownColumnError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
@@ -22,6 +22,7 @@ from bayes_assess.results import plots
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_POWERS = {"mse": 2, "bias": 1, "error": 1}  # of the unit of what is measured, in scores
 _ABBREVIATIONS = ("ece", "mrr", "mse", "rmse")
 
 
@@ -149,6 +150,12 @@ class Study:
         """Share of intervals that hold the truth, weighted by group, by design: (budgets,)."""
         return _Lazy(self.intervals, self._coverage)
 
+    @cached_property
+    def goals(self) -> Mapping[str, float]:
+        """What scores are to reach unless somebody says: of means, and of errors of numbers, in units of the labels."""
+        unit = self.question.unit_on(self.cells, self.truth)
+        return {name: self.question.goals[name] * unit ** _POWERS.get(name, 0) for name in self.question.scores}
+
     def labels_to(self, score: str | None = None, value: float | None = None) -> dict[str, int | None]:
         """Labels until the mean score over campaigns reaches a value and stays there.
 
@@ -157,7 +164,7 @@ class Study:
         score : str, optional
             Name of a score; the question's first one by default.
         value : float, optional
-            For ``"rmse"`` at most this, for ``"mrr"`` more than this; 0.05 and 0.99 by default.
+            For ``"rmse"`` at most this, for ``"mrr"`` more than this; 0.05 and 0.99 by default, see `goals`.
 
         Returns
         -------
@@ -231,8 +238,36 @@ class Study:
         columns = {
             name: values for name, values in columns.items() if {name, name.removesuffix("_se")}.isdisjoint(unknown)
         }
-        formats = {name: ".4f" for name in columns if name not in ("design", "labels")}
+        formats = {name: Rounded(".4f") for name in columns if name not in ("design", "labels")}
         return Table(columns, title=f"{self.question.name}, {plural(self._n_repeats, 'campaign')}", formats=formats)
+
+    def interval_table(self, budgets: int | Sequence[int] | None = None) -> Table:
+        """Tabulate how often intervals hold the truth and how wide they are, one row per design and budget.
+
+        Parameters
+        ----------
+        budgets : one or several integers, optional
+            As of `table`.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
+        >>> labels = [0] * 60 + [1] * 140 + [2] * 100
+        >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), prior="uninformative", budgets=[30, 300], repeats=50)
+        >>> study.interval_table(300)["coverage"].tolist(), study.interval_table(300)["width"].tolist()
+        ([1.0, 1.0], [0.0, 0.0])
+        """
+        chosen = self._chosen_budgets(budgets)
+        columns: dict[str, list] = {"design": [], "labels": [], "coverage": [], "width": []}
+        for name, campaigns in self.campaigns.items():
+            ends = self._intervals_at(campaigns, chosen)
+            columns["design"] += [name] * len(chosen)
+            columns["labels"] += self.budgets[chosen].tolist()
+            columns["coverage"] += self._coverage(ends).tolist()
+            columns["width"] += self._mean(ends[..., 1] - ends[..., 0]).tolist()
+        formats = {"coverage": ".3f", "width": Rounded(".3f")}
+        return Table(columns, title=f"{self.level:.0%} intervals: how often they hold the truth", formats=formats)
 
     def plot(self, score: str | None = None, *, logx: bool = False, logy: bool = False, ax: Axes | None = None) -> Axes:
         """Draw the mean score against labels, one line per design, with a band: its 95 % bootstrap interval.
@@ -270,17 +305,27 @@ class Study:
     def _coverage(self, interval: Float[np.ndarray, "R B ... 2"]) -> Float[np.ndarray, " B"]:
         slack = 1e-12  # (r + K) / n may differ from the truth in the last digit
         inside = (interval[..., 0] <= self.truth + slack) & (self.truth <= interval[..., 1] + slack)
-        inside = inside.astype(float)
+        return self._mean(inside.astype(float))
+
+    def _mean(self, values: Float[np.ndarray, "R B ..."]) -> Float[np.ndarray, " B"]:
+        """Average over campaigns, and over the parts of the answer, groups by their sizes."""
         sizes = self.question.group_sizes(self.cells)
         if sizes is not None and self.truth.ndim and len(self.truth) == len(sizes):
-            inside = np.tensordot(inside, sizes / sizes.sum(), axes=([2], [0]))
-        return inside.mean(axis=(0, *range(2, inside.ndim)))
+            values = np.tensordot(values, sizes / sizes.sum(), axes=([2], [0]))
+        return values.mean(axis=(0, *range(2, values.ndim)))
+
+    def _intervals_at(self, campaigns: Campaigns, chosen: Int[np.ndarray, " b"]) -> Float[np.ndarray, "R b ... 2"]:
+        """Return the intervals at some budgets; those of counts are not computed at others."""
+        some = isinstance(campaigns.record, np.ndarray)
+        campaigns = replace(campaigns, record=campaigns.record[:, chosen]) if some else campaigns
+        ends = self.question.study_intervals(campaigns, level=self.level)
+        return ends if some else ends[:, chosen]
 
     def _criterion(self, score: str | None, value: float | None) -> tuple[str, Callable[[np.ndarray], np.ndarray]]:
         """Resolve a score's name, and what it takes to reach a value of it."""
         score = self.question.scores[0] if score is None else score
         self._check_score(score)
-        value = self.question.goals[score] if value is None else value
+        value = self.goals[score] if value is None else value
         if not is_number(value):
             raise QuestionError(f"The value that a score is to reach is a finite number; found {show(value)}.")
         if self.question.lower_is_better[score]:

@@ -657,6 +657,29 @@ def test_a_simulation_that_makes_no_sense(tmp_path, columns, change, said):
     assert said in refused("simulate", labelled, "--labels", "label", *change)
 
 
+def test_simulate_says_how_often_intervals_hold_and_names_a_column_of_labels_as_such(tmp_path, columns):
+    """Nothing was said of intervals, and an empty cell of the labels was one of a "Group column"."""
+    pool = write_csv(tmp_path / "labelled.csv", columns)
+    said = done("simulate", pool, "--labels", "label", "--designs", "random", "--budgets", "10,20", "--repeats", 3)
+    assert "95% intervals: how often they hold the truth\ndesign  labels  coverage  width" in said
+    holes = ["", *columns["label"][1:]]
+    pool = write_csv(tmp_path / "holes.csv", {**columns, "label": holes})
+    said = refused("simulate", pool, "--labels", "label", "--budgets", 20, "--repeats", 2)
+    assert "simulate needs one label for every item, but the column 'label' of" in said
+    assert "has none in row 2 ('')" in said
+    assert "Group" not in said
+
+
+def test_goals_of_a_mean_are_in_its_units(tmp_path):
+    """A mean of amounts was to be known within 0.03, whatever they are amounts of."""
+    amounts = np.arange(60.0) * 20
+    pool = write_csv(tmp_path / "amounts.csv", {"prediction": amounts.tolist(), "label": (amounts + 10).tolist()})
+    words = "--question", "mean", "--bounds", "0,2000", "--designs", "passive", "--budgets", "20", "--repeats", 2
+    said = done("simulate", pool, "--labels", "label", *words)
+    assert "mean mse is at most 4,000 and" in said  # 0.001 of 2,000 squared
+    assert "mean bias is at most 20 and" in said
+
+
 def test_simulate_finds_ids_that_a_spreadsheet_has_changed(tmp_path):
     pool, labels = tmp_path / "pool.tsv", tmp_path / "labels.csv"
     pool.write_text("id\tprediction\n" + "".join(f"{i:03d}\t{'uv'[i % 2]}\n" for i in range(20)), encoding="utf-8")

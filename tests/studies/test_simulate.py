@@ -225,6 +225,44 @@ def test_labels_to_is_none_where_the_budget_does_not_suffice(short):
         few.labels_to("rmse", "low")
 
 
+def test_intervals_are_tabulated_at_the_budgets_of_the_table(short):
+    table = short.interval_table()
+    assert table["labels"].tolist() == short.table()["labels"].tolist()
+    rows = table["design"] == "random"
+    at = np.searchsorted(short.budgets, table["labels"][rows])
+    sizes = short.size / short.size.sum()
+    ends = short.intervals["random"][:, at]
+    np.testing.assert_allclose(table["coverage"][rows], short.coverage["random"][at])
+    np.testing.assert_allclose(table["width"][rows], ((ends[..., 1] - ends[..., 0]) @ sizes).mean(0))
+
+
+@pytest.mark.parametrize(
+    ("pool", "question", "mse"),
+    [
+        (ba.Pool(predictions=[1, 5] * 20), ba.Mean(), 1e-3 * 16),
+        (ba.Pool(predictions=[1, 5] * 20), ba.Metric("accuracy"), 1e-3),
+        (ba.Pool(predictions=[3.0] * 40, bounds=(-np.inf, np.inf)), ba.Metric("mae"), 1e-3 * 4),
+        (ba.Pool(predictions=[3.0] * 40, bounds=(-np.inf, np.inf)), ba.Metric("r2"), 1e-3),
+    ],
+)
+def test_goals_are_in_the_units_of_what_is_measured(pool, question, mse):
+    study = ba.simulate(pool, [1, 5] * 20, question, designs=["passive"], budgets=[20], repeats=2)
+    assert study.goals["mse"] == pytest.approx(mse)
+    assert study.goals["bias"] == pytest.approx(0.01 * (mse / 1e-3) ** 0.5)
+
+
+def test_a_table_leaves_digits_to_small_scores():
+    """Mean squared errors of a measure near 0 were 0.0000 everywhere."""
+    labels = np.zeros(4000, int)
+    labels[:2] = 1
+    pool = ba.Pool(predictions=np.zeros(4000, int), classes=[0, 1])
+    study = ba.simulate(pool, labels, ba.Metric("zero_one_loss"), designs=["passive"], budgets=[3000], repeats=5)
+    found = study.table()["mse"][0]
+    assert 0 < found < 1e-5
+    shown = repr(study.table()).splitlines()[-1].split()[2]
+    assert float(shown) == pytest.approx(found, rel=0.05)
+
+
 def test_the_table_has_a_row_per_design_and_budget(short):
     table = short.table()
     assert len(table) == 2 * 2
