@@ -47,13 +47,15 @@ def positive_code(pool: Pool, positive: object) -> int | None:
     if positive is None:
         return 1 if pool.n_classes == 2 else None
     if np.asarray(positive).ndim:
-        raise QuestionError(f"The positive class is the name of one class; found {show(positive)}.")
+        raise _several(positive)
     codes, wrong = codes_of(np.asarray([positive]), pool.classes)
     if wrong is not None:
         folded = str(positive).strip().casefold()
         alike = [code for code, name in enumerate(pool.classes.tolist()) if str(name).strip().casefold() == folded]
         if len(alike) == 1:
             return alike[0]
+        if isinstance(positive, set | frozenset):
+            raise _several(positive)
         raise QuestionError(
             f"The positive class {show(positive)} is not a class of the pool ({listing(pool.classes)}); declare all "
             "classes if a label can be it."
@@ -151,3 +153,12 @@ def _distinct(
     first = np.empty(n, np.int64)
     first[codes[::-1]] = np.arange(n_items)[::-1]
     return codes, first
+
+
+def _several(positive: object) -> QuestionError:
+    """Say what is asked about several classes together."""
+    return QuestionError(
+        f"The positive class is the name of one class; found {show(positive)}. The share of the items whose label is "
+        "one of several classes is ba.Mean(values={...}), with 1 for these and 0 for all others; --question mean with "
+        "--values on the command line."
+    )

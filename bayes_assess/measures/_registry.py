@@ -130,6 +130,11 @@ def measure(name: str, **options: object) -> Measure:
     text = _SHORT.get(str(name), str(name))
     make = MEASURES.get(text) or MEASURES.get(text.removesuffix("_score"))
     if make is None:
+        if text in ("mean", "average"):
+            raise QuestionError(
+                f"There is no measure {show(name)}; the mean of what labels stand for is the question ba.Mean(), "
+                "--question mean on the command line."
+            )
         raise QuestionError(f"There is no measure {show(name)}; {_meant(text)}")
     try:
         inspect.signature(make).bind(**options)

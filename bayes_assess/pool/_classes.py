@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -88,7 +89,8 @@ def check_predictions(predictions: ArrayLike | CodedColumn) -> tuple[Predictions
         row = first_broken(values) or 0
         raise PoolError(
             f"The prediction in row {row_no(row)} is {show(values[row])}, not a class; "
-            "if these are probabilities of the positive class, pass them as scores."
+            "if these are probabilities of the positive class, pass them as scores, and if labels are numbers, too, "
+            "such as ratings, say between which, by bounds=(1, 5) for example."
         )
     if values.dtype.kind not in "iufU":
         raise PoolError(f"Predictions must be class names or integer codes, but are {listing(values, 3)}.")
@@ -207,3 +209,27 @@ def score_classes(scores: np.ndarray, columns: list[str] | None, names: np.ndarr
             "leave classes out, or reorder the columns."
         )
     return names
+
+
+def between_numbers(value: object, classes: np.ndarray) -> str:
+    """Say what to do about a label that is a number between classes that are whole numbers; nothing about others.
+
+    Examples
+    --------
+    >>> between_numbers("4.5", np.array([1, 2, 5]))
+    'ratings between whole numbers are labels of a pool that is made with bounds=(1, 5): start with that'
+    >>> between_numbers("4.5", np.array(["bad", "good"])), between_numbers(4, np.array([1, 2, 5]))
+    ('', '')
+    """
+    if classes.dtype.kind not in "iu" or len(classes) < 3 or not isinstance(value, str | float | np.floating):
+        return ""
+    try:
+        number = float(value)
+    except ValueError:
+        return ""
+    if not math.isfinite(number) or number.is_integer():
+        return ""
+    low, high = classes.min(), classes.max()
+    return (
+        f"ratings between whole numbers are labels of a pool that is made with bounds=({low}, {high}): start with that"
+    )

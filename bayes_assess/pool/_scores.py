@@ -14,6 +14,8 @@ from bayes_assess.errors import PoolError
 ROW_SUM_TOLERANCE = 1e-3
 MOST_OFF = ROW_SUM_TOLERANCE + 1e-6  # as sums are computed: 0.125 + 0.375 + 0.499 is a little more than 0.001 off
 _ROUNDING = 1e-6  # by which computed probabilities miss 0 and 1
+_MOST_RATING = 20  # whole numbers up to here may be ratings
+UNSCORED = "score it, or drop the row; an item that the answer is to be about may have the mean score of the others"
 _CLIP = "; if that is rounding, pass np.clip(scores, 0, 1)"
 
 
@@ -33,7 +35,7 @@ def read_scores(scores: ArrayLike, fewest: int = 2) -> tuple[np.ndarray, list[st
     except (TypeError, ValueError) as error:
         raise PoolError(f"Scores must be numbers in rows of equal length: {error}.") from None
     if first_nested(array) is not None:
-        raise PoolError("Scores must be numbers in rows of equal length, but the rows differ in length.")
+        raise _nested(array)
     if array.dtype.kind not in "biuf" and array.ndim:
         raise _no_number(array)
     if array.ndim not in (1, 2):
@@ -49,6 +51,18 @@ def read_scores(scores: ArrayLike, fewest: int = 2) -> tuple[np.ndarray, list[st
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     return array, names
+
+
+def _nested(scores: np.ndarray) -> PoolError:
+    """Return the error about a column of lists."""
+    lengths = {len(row) for row in scores.ravel().tolist() if hasattr(row, "__len__") and not isinstance(row, str)}
+    if len(lengths) == 1:
+        return PoolError(
+            "Scores must be numbers, but a column holds lists of them; make it a column per class, such as p_cat and "
+            "p_dog (of pandas: pd.DataFrame(frame['probs'].tolist(), columns=['p_cat', 'p_dog'])), or pass an array of "
+            "shape (items, classes)."
+        )
+    return PoolError("Scores must be numbers in rows of equal length, but the rows differ in length.")
 
 
 def _no_number(scores: np.ndarray) -> PoolError:
@@ -81,7 +95,7 @@ def told_apart(array: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray 
         return array, None
     row = first_true(~np.isfinite(array))
     if row is not None:
-        value = "NaN; drop the row or score it" if np.isnan(array[row]) else "infinite; pass finite numbers"
+        value = f"NaN; {UNSCORED}" if np.isnan(array[row]) else "infinite; pass finite numbers"
         raise PoolError(f"The score in row {row_no(row)} is {value}.")
     if array.min() >= -_ROUNDING and array.max() <= 1 + _ROUNDING:
         return array, None
@@ -125,6 +139,11 @@ def _likely_cause(scores: np.ndarray) -> str:
     if known.min() >= -_ROUNDING and known.max() <= 1 + _ROUNDING:
         return _CLIP
     if known.min() >= 0 and 1 < known.max() <= 100 and np.mean(known > 1) > 0.5:
+        if known.max() <= _MOST_RATING and (known == np.floor(known)).all():
+            return (
+                "; if these are ratings, such as of a judge, pass them as predictions, with bounds=(1, 5) for example "
+                "where labels may lie between; if they are per cent, divide them by 100"
+            )
         return "; if these are per cent, divide them by 100, and if logits, pass 1 / (1 + exp(-score))"
     return (
         "; if these are logits, pass 1 / (1 + exp(-score)), and if they only rank the items, pass the predictions, "
@@ -186,7 +205,7 @@ def check_unit(values: np.ndarray, what: str, rule: str) -> None:
     row = first_true(~((values >= 0) & (values <= 1)))
     value = float(values[row or 0])
     if np.isnan(value):
-        raise PoolError(f"The {what} in row {row_no(row or 0)} is NaN; drop the row or score it.")
+        raise PoolError(f"The {what} in row {row_no(row or 0)} is NaN; {UNSCORED}.")
     if np.isinf(value):
         raise PoolError(f"The {what} in row {row_no(row or 0)} is infinite; pass probabilities, not logits.")
     raise PoolError(f"The {what} in row {row_no(row or 0)} is {shown_outside(value)}; {rule}.")
@@ -235,7 +254,7 @@ def _blame(part: np.ndarray, start: int) -> None:
         return  # the fast sum erred by rounding; the exact one is within tolerance
     row, values = start + at, part[at]
     for test, problem in (
-        (np.isnan(values), "is NaN; drop the row or score it"),
+        (np.isnan(values), f"is NaN; {UNSCORED}"),
         (np.isinf(values), "is infinite; pass probabilities, not logits"),
         ((values >= -_ROUNDING) & (values < 0), "is {value:g}, a negative probability" + _CLIP),
         (values < 0, "is {value:g}, a negative probability; pass probabilities, not logits (softmax them first)"),

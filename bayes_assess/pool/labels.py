@@ -24,7 +24,7 @@ from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
-from bayes_assess.pool._classes import codes_of
+from bayes_assess.pool._classes import between_numbers, codes_of
 from bayes_assess.pool._ids import IdIndex, id_values, in_another_order
 
 _ROWS_SHOWN = 5
@@ -125,6 +125,8 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
             return "an item has exactly one label here"
         if self.classes.dtype.kind == "U" and not isinstance(value, str):
             return "label with these names, not with numbers"
+        if rated := between_numbers(value, self.classes):
+            return rated
         if isinstance(value, str) and self.classes.dtype.kind != "U" and text_as_int(np.array([value])) is None:
             return "label with these names, which are whole numbers"
         folded = str(value).strip().casefold()

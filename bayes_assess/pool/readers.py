@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
+_JSON = (".json", ".jsonl", ".ndjson")
 NPZ_NAMES = {"id": "ids", "scores": "scores", "prediction": "predictions", "confidence": "confidence"}
 
 
@@ -286,6 +287,12 @@ def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: N
 
             if source.suffix.lower() in DATABASES:
                 hint = f" A table of it is '{DUCKDB}{source}/TABLE', for ba.scan_pool and the command line."
+            if source.suffix.lower() in _JSON:
+                raise PoolError(
+                    f"Cannot read {source.name!r} as a pool: a table is read from CSV or Parquet; of a file with an "
+                    "object per line, pd.read_json(path, lines=True) is the frame, which read_pool takes. Logs of "
+                    "evaluation tools are read by ba.read_log."
+                )
             raise PoolError(f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}.{hint}")
         if not source.is_file():
             raise PoolError(f"There is no file {str(source)!r}.{hint}")

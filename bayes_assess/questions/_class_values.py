@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -12,6 +13,8 @@ from bayes_assess._tools.arrays import LARGEST, index_of, listing, show
 from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
+
+_LEADING = re.compile(r"[0-9]+(?:\.[0-9]+)?")  # number of a name such as 4/5 or "3 stars"
 
 Values: TypeAlias = dict[object, float] | tuple[float, ...] | None  # of classes
 
@@ -107,9 +110,13 @@ def _as_numbers(pool: Pool) -> list[float]:
     except ValueError:
         numbers = [math.nan]
     if not (np.abs(numbers) <= LARGEST).all():
+        name = str(pool.classes[-1])
+        found = _LEADING.match(name)
+        one = found[0] if found else str(len(pool.classes))
         raise QuestionError(
             f"The classes of the pool ({listing(pool.classes)}) are no numbers, or of more than {LARGEST:g} in size, "
-            "so that they have no mean: give every class one by values."
+            f"so that they have no mean: give every class one by values={{...}}, such as {show(name)}: {one} in "
+            f"Python, {name}={one} on the command line."
         )
     return numbers
 

@@ -181,7 +181,7 @@ def test_outputs_without_a_verdict_are_left_out_and_said_so(tmp_path):
         ("log.json", inspect_log(samples=[sample(1, 0.5), sample(2, "C")]), "numbers here and words there"),
         ("log.json", inspect_log(samples=[sample(1, 0.5), sample(2, 7)]), "numbers from 0.5 to 7; give bounds"),
         ("log.json", {"results": {"results": {}}}, "should be a list of results"),
-        ("s.jsonl", [{"target": 1}], "row 1, has no 'doc_id'"),
+        ("s.jsonl", [{"target": 1}], "rows have no 'doc_id'; they have 'target'"),
     ],
 )
 def test_bad_logs_are_refused_with_the_place(tmp_path, name, content, message):

@@ -650,7 +650,7 @@ def test_a_score_that_changes_in_the_last_bit_changes_the_fingerprint():
             r"row 0 is -2.5; P\(positive\) must lie in \[0, 1\]; if these are logits, pass 1 /",
         ),
         ([0.2, 70.0, 95.0], r"row 1 is 70; .* if these are per cent, divide them by 100, and if logits"),
-        ([0.2, np.nan, 0.3], r"row 1 is NaN; drop the row or score it\.$"),
+        ([0.2, np.nan, 0.3], r"row 1 is NaN; score it, or drop the row; an item that"),
     ],
 )
 def test_one_column_that_holds_no_probabilities_is_named_by_its_likely_cause(scores, said):

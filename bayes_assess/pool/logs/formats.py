@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bayes_assess._tools.archives import NoZstandard, check_unpacked, read_part
+from bayes_assess._tools.arrays import listing
 from bayes_assess.errors import PoolError
 
 _TASK_OF_FILE = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T.*)?")
@@ -217,6 +218,14 @@ def _promptfoo(path: Path, rows: object) -> Iterator[JudgedOutput]:
 
 
 def _harness(path: Path, rows: list[dict[str, object]]) -> Iterator[JudgedOutput]:
+    if rows and rows[0].get("doc_id") is None:
+        names = listing(list(rows[0]), 6) or "nothing"
+        raise PoolError(
+            f"{path} is taken for samples of the LM evaluation harness, as .jsonl files are, but its rows have no "
+            f"'doc_id'; they have {names}. A pool of predictions is read from CSV or Parquet: in pandas "
+            "pd.read_json(path, lines=True).to_csv('pool.csv', index=False) writes one, with the columns id, "
+            "prediction and score or p_CLASS."
+        )
     match = _TASK_OF_FILE.fullmatch(path.stem)
     run = {"task": match["task"] if match else path.stem, "model": path.parent.name or "model"}
     for i, row in enumerate(rows, 1):

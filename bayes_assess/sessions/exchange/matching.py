@@ -12,6 +12,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.text import folded
+from bayes_assess.pool._classes import between_numbers
 from bayes_assess.pool._ids import text_keys
 from bayes_assess.pool._label_rows import NO_LABEL, NO_LABEL_BESIDE, SEPARATOR, as_list, names_in, separators_hint
 from bayes_assess.pool.number_labels import are_within
@@ -177,7 +178,9 @@ class LabelMatcher:
                 return Match(None, f"could be any of {listing(names)}")
             if names:
                 return Match(names[0], exact=False)
-        return Match(None, f"is not one of the classes ({listing(self._classes)}){self._more}")
+        rated = next(filter(None, (between_numbers(key, self._classes) for key in sorted(number_keys(text)))), "")
+        more = f"; {rated}" if rated else self._more
+        return Match(None, f"is not one of the classes ({listing(self._classes)}){more}")
 
     def _number(self, text: str) -> Match:
         """Match the step that is nearest to a number within the bounds, in whatever way that is written."""
