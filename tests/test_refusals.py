@@ -99,3 +99,31 @@ def test_a_column_of_lists_in_parquet_is_refused_with_what_to_make_of_it(tmp_pat
         ba.read_pool(tmp_path / "pool.parquet", id="id", scores="probs")
     wide = pd.DataFrame(frame["probs"].tolist(), columns=["p_cat", "p_dog"])
     assert ba.read_pool(wide).classes.tolist() == ["cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ba.assess(RATED, ba.Mean(), engine=pd.NA), "An engine is"),
+        (lambda: ba.assess(RATED, ba.Mean(), oracle=pd.NA), "An oracle is"),
+        (lambda: ba.ScoreBins(5, kind=pd.NA), "The kind must be"),
+        (lambda: ba.Pool(predictions=["a", "b"], multilabel=pd.NA), "multilabel is True or False; found <NA>"),
+        (lambda: ba.designs.Poisson(size=pd.NA), "size"),
+        (lambda: ba.assess(RATED, ba.GroupAccuracy()).plan(width=0.1, of=pd.NA), "of"),
+        (lambda: ba.assess(RATED, ba.GroupAccuracy()).resolve(rule=pd.NA), "A rule is 'majority'"),
+        (lambda: ba.assess(RATED, ba.GroupAccuracy()).plan(width=0.1, futures=10**30), "may follow .* futures; found"),
+        (lambda: ba.assess(RATED, ba.GroupAccuracy()).plan(width=0.1, futures=10**12), "may follow .* futures; found"),
+    ],
+)
+def test_options_that_are_no_options_are_refused_in_a_sentence(make, said):
+    with pytest.raises(ba.BayesAssessError, match=said):
+        make()
+
+
+def test_what_is_robust_is_named_where_there_is_no_sensitivity():
+    for question in (ba.GroupAccuracy(), ba.ConfusionMatrix()):
+        r = ba.assess(RATED, question).result()
+        assert not hasattr(r, "sensitivity")
+        with pytest.raises(AttributeError, match=r"What leans on no belief here is \.design_interval\."):
+            r.sensitivity()
+        assert r.design_interval is not None

@@ -6,7 +6,7 @@ After `values_of` an array has one of the kinds ``b i u f U M``, or stays ``O`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, MappingView, Sequence
+from collections.abc import Collection, Iterator, Mapping, MappingView, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,17 @@ def is_share(value: Any) -> bool:
         return np.ndim(value) == 0 and bool(0 < value < 1)
     except (TypeError, ValueError):
         return False
+
+
+def is_one_of(value: Any, names: Collection[str]) -> bool:
+    """Whether a value is one of some texts: values such as ``pd.NA`` cannot be compared with these.
+
+    Examples
+    --------
+    >>> is_one_of("width", ("width", "weight")), is_one_of(None, ("width",)), is_one_of(["width"], ("width",))
+    (True, False, False)
+    """
+    return isinstance(value, str) and value in names
 
 
 def frame_of(values: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | nw.Series[Any] | None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.arrays import is_one_of, is_whole, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.seeds import checked_seed, jax_key
@@ -114,7 +114,7 @@ def importance_proposal(
     """
     _check_share("epsilon", epsilon)
     _check_share("floor", floor)
-    if oracle not in ("deterministic", "stochastic"):
+    if not is_one_of(oracle, ("deterministic", "stochastic")):
         raise DesignError(f"The oracle is 'deterministic' or 'stochastic'; found {show(oracle)}.")
     believed = believed_measure(draws, measure, cells, counts, positive, weights, site)
     power = 1 if oracle == "deterministic" else 2

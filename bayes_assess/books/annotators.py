@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import listing, missing_mask, show, values_of, whole
+from bayes_assess._tools.arrays import is_one_of, listing, missing_mask, show, values_of, whole
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import folded, plural
 from bayes_assess.errors import LabelError
@@ -215,7 +215,7 @@ class AnnotatorBook:
             If the rule is none of these.
         """
         rule = rule.strip() if isinstance(rule, str) else rule  # as names are told
-        if rule != MAJORITY and rule not in self.labels:
+        if not is_one_of(rule, (MAJORITY, *self.labels)):
             known = listing([MAJORITY, *self.names], 30)
             raise LabelError(f"A rule is 'majority' or the name of an annotator; found {show(rule)}, of {known}.")
         own = self.labels.get(rule, {})

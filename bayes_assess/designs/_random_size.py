@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_one_of, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float
@@ -45,7 +45,7 @@ class RandomSize(WeightedDesign):
         super().__post_init__()
         interval = self.interval_kind
         check_interval(self.name, interval, self.intervals)
-        if self.size not in ("fixed", "random"):
+        if not is_one_of(self.size, ("fixed", "random")):
             raise DesignError(f"The size of batches of {self.name} is 'fixed' or 'random'; found {show(self.size)}.")
         if interval == "ratio" and self.size != "random":
             raise DesignError("The interval 'ratio' is of batches of random size; pass size='random', too.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_one_of, show
 from bayes_assess._tools.axes import own_settings
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Bool
@@ -109,7 +109,7 @@ def find_engine(engine: str | None, design: Design, n_cells: int, prior: object 
     able = _has_eager_steps(design)
     if engine is None:
         return EAGER if able and design.can_be_eager(prior) and n_cells <= design.eager_up_to else COMPILED
-    if engine not in (EAGER, COMPILED):
+    if not is_one_of(engine, (EAGER, COMPILED)):
         raise DesignError(f"An engine is {EAGER!r} or {COMPILED!r}; found {show(engine)}.")
     if engine == EAGER and not able:
         raise DesignError(f"Steps of design {design.name!r} are always compiled; leave out the engine.")

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import is_number, show
+from bayes_assess._tools.arrays import is_number, is_one_of, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
@@ -104,7 +104,7 @@ class Poisson(RandomSize, Stratifying):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.labels not in ("scores", "curve"):
+        if not is_one_of(self.labels, ("scores", "curve")):
             raise DesignError(f"The labels of {self.name} are 'scores' or 'curve'; found {show(self.labels)}.")
         for option in ("lam", "floor"):
             value = getattr(self, option)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.arrays import is_one_of, is_whole, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.acquisition.precision_curve import (
@@ -57,7 +57,7 @@ class AdaStrat(RankedDesign):
     name: ClassVar[str] = "adastrat"
 
     def __post_init__(self) -> None:
-        if self.prefix not in PREFIXES:
+        if not is_one_of(self.prefix, PREFIXES):
             raise DesignError(
                 f"The prefix bounds a curve by its 'last' rank or 'every' one; found {show(self.prefix)}."
             )

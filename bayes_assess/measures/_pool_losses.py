@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.arrays import is_one_of, listing, show
 from bayes_assess._tools.axes import own_settings
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
@@ -127,7 +127,7 @@ def table_for(
     _check_single(pool)
     specs: tuple[Any, ...] = combine(measures)
     columns = [systems] if isinstance(systems, str) else list(systems)
-    if average not in (None, "macro"):
+    if average is not None and not is_one_of(average, ("macro",)):
         raise QuestionError(f"An average over sub-populations is 'macro'; found {average!r}.")
     if average is not None and by is None:
         raise QuestionError("A macro average is over sub-populations: name their column, by=...")

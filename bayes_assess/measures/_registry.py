@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from bayes_assess._tools.arrays import LARGEST, show
+from bayes_assess._tools.arrays import LARGEST, is_one_of, show
 from bayes_assess._tools.suggestions import near_names
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _classification as classification
@@ -211,9 +211,10 @@ def _fbeta(*, beta: float, average: str | None = "binary") -> Measure:
 
 def _ratio(name: str, kind: str, average: str | None, share: float = 0.5, beta: float | None = None) -> Measure:
     average = "per_class" if average is None else average
-    if average not in _AVERAGES:
+    if not is_one_of(average, _AVERAGES):
         raise QuestionError(
-            f"The averages are {', '.join(map(repr, _AVERAGES[2:]))}, 'binary' and None (per class); found {average!r}."
+            f"The averages are {', '.join(map(repr, _AVERAGES[2:]))}, 'binary' and None (per class); found "
+            f"{show(average)}."
         )
     stem = name if average in ("binary", "per_class") else f"{name}_{average}"
     ending = "" if beta is None else f"({beta:g})"

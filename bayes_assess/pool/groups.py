@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_missing, first_nested, frozen, listing, show, values_of
+from bayes_assess._tools.arrays import first_missing, first_nested, frozen, is_one_of, listing, show, values_of
 from bayes_assess._tools.coded import CodedColumn, factorised, taken_apart
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PartitionError
@@ -65,7 +65,7 @@ class ScoreBins(Cut):
         check_count("n_bins", self.n_bins)
         if self.n_bins > _MOST_BINS:
             raise PartitionError(f"There may be {_MOST_BINS:,} bins of the confidence at most; found {self.n_bins:,}.")
-        if self.kind not in ("width", "weight"):
+        if not is_one_of(self.kind, ("width", "weight")):
             raise PartitionError(f'The kind must be "width" or "weight", not {show(self.kind)}.')
 
     def cut(self, pool: Pool) -> Partition:

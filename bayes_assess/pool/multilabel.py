@@ -93,7 +93,10 @@ class MultiLabelPool(Pool):
     @staticmethod
     def is_asked_for(*, multilabel: bool = False, bounds: object = None, **options: object) -> bool:
         """Whether items may have several labels."""
-        return multilabel and bounds is None
+        try:
+            return bool(multilabel) and bounds is None
+        except TypeError:  # of pd.NA, which is neither
+            raise PoolError(f"multilabel is True or False; found {shown(multilabel)}.") from None
 
     def __init__(
         self,

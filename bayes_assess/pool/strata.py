@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_nested, frozen, listing, show, values_of
+from bayes_assess._tools.arrays import first_nested, frozen, is_one_of, listing, show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._classes import codes_of
@@ -99,7 +99,7 @@ class Strata(Cut):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_strata", check_count("n_strata", self.n_strata))
-        if self.kind not in KINDS:
+        if not is_one_of(self.kind, KINDS):
             raise PartitionError(f"The kind must be one of {listing(KINDS)}, not {show(self.kind)}.")
         if self.n_fine is not None:
             object.__setattr__(self, "n_fine", check_count("n_fine", self.n_fine))
@@ -263,7 +263,7 @@ class FeatureStrata(Cut):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_strata", check_count("n_strata", self.n_strata))
-        if self.kind not in ("k_d_tree", "k_means"):
+        if not is_one_of(self.kind, ("k_d_tree", "k_means")):
             raise PartitionError(f'The kind must be "k_d_tree" or "k_means", not {show(self.kind)}.')
         if not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**32:
             raise PartitionError(f"Seed must be an integer from 0 to 2^32 - 1, not {show(self.seed)}.")

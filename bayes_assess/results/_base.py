@@ -84,10 +84,13 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         def __getattr__(self, name: str) -> object:
             """Say what there is, where only answers to other questions, or by other designs, have an attribute."""
             parts = self.__dict__
-            if name in self._of_parts and not any(hasattr(type(parts[part]), name) for part in ("evidence", "section")):
+            kinds = [type(parts[part]) for part in ("evidence", "section") if part in parts]
+            if name in self._of_parts and kinds and not any(hasattr(kind, name) for kind in kinds):
+                instead = " What leans on no belief here is .design_interval." if name == "sensitivity" else ""
+                instead = instead if any(hasattr(kind, "design_interval") for kind in kinds) else ""
                 raise AttributeError(
                     f"The answer to {parts['question'].name} by {parts['evidence'].design!r} has no {name!r}: it is of "
-                    "other questions, or of other designs."
+                    f"other questions, or of other designs.{instead}"
                 )
             return object.__getattribute__(self, name)  # which fails as it has
 

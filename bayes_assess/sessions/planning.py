@@ -30,6 +30,7 @@ _LOOKS = 5  # of a stage
 _GROWTH = 1.2  # of all labels from look to look
 _FIRST = 10  # labels, before which nobody looks
 _MOST, _MOST_BY_CURVES = 10_000, 1_000  # further labels of a future, and of one whose belief is curves
+_MOST_COUNTS = 500_000_000  # of outcomes by cell in all futures: 4 GB
 _LEAST_WIDTH = 1e-12  # that is not 0
 _ENOUGH = 0.9  # of the futures must have reached the goal
 
@@ -110,6 +111,11 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         """
         if not is_whole(futures, 2):
             raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
+        most = _MOST_COUNTS // (self.cells.n_cells * self._setting.n_outcomes)
+        if futures > most:
+            raise BudgetError(
+                f"A plan of this pool may follow {most:,} futures; found {show(futures)}. 16 are the default."
+            )
         check_plannable(self.question)
         goal = self.goal(width, probability, of, level)
         present = Present.of(self)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_number, show
+from bayes_assess._tools.arrays import is_number, is_one_of, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.errors import QuestionError
@@ -76,7 +76,7 @@ class Goal:
             raise QuestionError(f"A plan for {name} needs the width that its interval is to have, such as width=0.05.")
         if probability is not None and not verdicts:
             raise question.no_verdict()
-        if of not in _ANSWERS or (of == "overall" and not question.has_overall):
+        if not is_one_of(of, _ANSWERS) or (of == "overall" and not question.has_overall):
             raise QuestionError(
                 f"A plan is of the 'widest' interval, or for GroupAccuracy of the 'overall' accuracy; found {show(of)}."
             )

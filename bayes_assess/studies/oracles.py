@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_true, show, values_of
+from bayes_assess._tools.arrays import first_true, is_one_of, show, values_of
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.designs import Adaptive, find_design
@@ -27,7 +27,7 @@ def check_oracle(oracle: str, question: Question) -> bool:
     >>> check_oracle("stochastic", ba.Metric("f1")), check_oracle("deterministic", ba.GroupAccuracy())
     (True, False)
     """
-    if oracle not in ORACLES:
+    if not is_one_of(oracle, ORACLES):
         raise QuestionError(f"An oracle is 'deterministic' or 'stochastic'; found {show(oracle)}.")
     if oracle not in question.oracles:
         raise QuestionError(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import _arrays, random, xp
+from bayes_assess.errors import DesignError
 
 words = st.integers(0, 2**32 - 1)
 
@@ -208,3 +209,12 @@ def test_many_rows_are_added_as_few_are(monkeypatch):
         monkeypatch.setattr(_arrays, "_MANY", 0)
         many = engine.at(np.ones((5, 6, 2)))[index].add(rows)
     np.testing.assert_allclose(many, few, rtol=1e-12)
+
+
+@pytest.mark.parametrize("in_words", [False, True])
+def test_several_keys_are_refused_where_one_is_wanted(in_words):
+    """NumPy took the words of the first two for those of one key."""
+    keys = jax.random.split(jax.random.key(0), 3)
+    keys = jax.random.key_data(keys) if in_words else keys
+    with engine.eager(), pytest.raises(DesignError, match=r"a single one of JAX.*found keys of shape \(3,\)"):
+        random.uniform(keys, (2,))

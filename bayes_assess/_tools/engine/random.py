@@ -36,7 +36,7 @@ def as_key(words: Array) -> PRNGKey:
     Raises
     ------
     DesignError
-        If it is none, such as a seed.
+        If it is none, such as a seed, or several for eager steps, which take one at a time.
 
     Examples
     --------
@@ -46,12 +46,22 @@ def as_key(words: Array) -> PRNGKey:
     """
     of_numpy = isinstance(words, np.ndarray)
     if not of_numpy and isinstance(words, jax.Array) and _is_typed(words):
-        return _words(words) if is_eager() else words
+        if not is_eager():
+            return words
+        _check_one(words.shape)
+        return _words(words)
     if not (of_numpy or isinstance(words, jax.Array)) or words.dtype != np.uint32:
         raise DesignError(f"A key is one of JAX, such as jax.random.key(0); found {show(words)}.")
     if is_eager():
+        _check_one(words.shape[:-1])
         return words if of_numpy else np.asarray(words)
     return _of_jax(words)
+
+
+def _check_one(shape: tuple[int, ...]) -> None:
+    """Raise DesignError for a batch of keys: their words would be taken for those of one."""
+    if shape:
+        raise DesignError(f"A key is a single one of JAX, such as jax.random.key(0); found keys of shape {shape}.")
 
 
 def fold_in(key: PRNGKey, data: int | Array) -> PRNGKey:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import listing
+from bayes_assess._tools.arrays import is_one_of, listing
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
@@ -126,7 +126,7 @@ class Tasks(NamedTuple):
 
 def check_tool(tool: str, path: Path) -> None:
     """Raise OutputError if there is no such tool, or tasks cannot be written to such a file."""
-    if tool not in TOOLS:
+    if not is_one_of(tool, TOOLS):
         raise OutputError(f"There is no labelling tool {tool!r} here; take {listing(TOOLS)}.")
     if path.suffix.lower() != SUFFIX:
         raise OutputError(f"Tasks of {tool} are written as JSON; name the file {path.stem}{SUFFIX}, not {path.name}.")
