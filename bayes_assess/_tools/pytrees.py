@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -58,7 +59,11 @@ def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence
 def register_waiting() -> None:
     """Make JAX's pytrees of the classes that were registered before it was imported."""
     while _WAITING:
-        _register(_WAITING.pop())
+        cls = _WAITING[-1]
+        with contextlib.suppress(ValueError):  # it is registered: by another thread, or just before an interrupt
+            _register(cls)
+        with contextlib.suppress(ValueError):  # another thread has taken it off
+            _WAITING.remove(cls)  # no sooner, or an interrupt would lose it
 
 
 def _register(cls: type) -> None:

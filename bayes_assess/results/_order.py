@@ -171,6 +171,9 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
     def pairs(self, rope: float | None = None) -> Table:
         """Tabulate the differences of all pairs of groups, or systems, the surest verdicts first.
 
+        A measure that is not defined in a group, such as the recall where no item is positive, counts as 0 here as
+        elsewhere, which the summary says; `GroupRecall` leaves such groups out of its ranks.
+
         Parameters
         ----------
         rope : float, optional

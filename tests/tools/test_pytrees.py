@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess._tools import pytrees
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition.rewards import AccuracyVarianceReduction, HighAccuracy, LowAccuracy
 from bayes_assess.designs import ARMS
@@ -88,3 +89,26 @@ def test_campaigns_on_two_beliefs_that_users_registered_have_different_structure
     )
     assert jax.tree.structure(one) != jax.tree.structure(other)
     assert jax.tree.structure(one) == jax.tree.structure(same)
+
+
+def test_an_interrupt_loses_no_class_that_waits_for_jax(monkeypatch):
+    """It was off the list before JAX knew it, and never a pytree again in that process."""
+
+    @dataclass
+    class Waiting:
+        values: list
+
+    def interrupted(cls):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pytrees, "_WAITING", [Waiting])
+    monkeypatch.setitem(pytrees._FIELDS, Waiting, (("values",), ()))
+    with monkeypatch.context() as patch:
+        patch.setattr(pytrees, "_register", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pytrees.register_waiting()
+    pytrees.register_waiting()
+    assert jax.tree.map(lambda x: x + 1, Waiting([1])) == Waiting([2])
+    pytrees._WAITING.append(Waiting)  # as after an interrupt that came once JAX knew it
+    pytrees.register_waiting()
+    assert not pytrees._WAITING
