@@ -385,7 +385,7 @@ def test_columns_of_other_names(run):
 
 def test_files_of_spreadsheets(run):
     path = run.with_name("excel.csv")
-    path.write_text("id,label\r\nitem-003,dog\r\n,\r\n", encoding="utf-8-sig")
+    path.write_text("id,label\r\nitem-003,dog\r\nitem-004,\r\n,\r\n", encoding="utf-8-sig")
     assert "Took 1 label (1 without a label skipped)" in done("tell", run, path)
 
 
