@@ -18,13 +18,20 @@ import pytest
 import bayes_assess as ba
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.tables import Table
 from bayes_assess.acquisition.arms import best_arm
+from bayes_assess.acquisition.rewards import AccuracyVarianceReduction
 from bayes_assess.designs import ARMS, DESIGNS, ArmDesign
+from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.measures import MEASURES, Measure
 from bayes_assess.measures._made_once import made_once
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.pool.cells import cells as pool_cells
 from bayes_assess.pool.source import ArraySource
-from bayes_assess.questions import QUESTIONS
+from bayes_assess.questions import QUESTIONS, Question
+from bayes_assess.questions._priors import accuracy_prior
+from bayes_assess.results import Result, Section
+from bayes_assess.results.plots._drawing import new_axes
 from cli.commands import done
 
 N = 120
@@ -111,6 +118,28 @@ def test_a_design(with_design, tmp_path):
     assert np.unique(SITE[a.ask(10).ids], return_counts=True)[1].tolist() == [5, 5]
 
 
+def test_a_design_that_does_not_say_how_it_chooses_in_many_campaigns_at_once_is_planned(with_design):
+    assert ba.plan(POOL, ba.GroupAccuracy(by="site"), width=0.4, design="in_turn").design == "in_turn"
+
+
+@dataclass(frozen=True)
+class OneArm(InTurn):
+    """Takes one group, whatever is looked for, and does not say so."""
+
+    name: ClassVar[str] = "one_arm"
+
+    def arms_per_round(self, reward):
+        """As many as are looked for."""
+        return reward.m
+
+
+def test_a_design_that_plays_another_number_of_groups_than_it_says_is_told_so():
+    a = ba.assess(POOL, ba.LeastAccurate(by="site", m=2), design=OneArm())
+    with pytest.raises(ba.DesignError, match=r"arms of shape \(1,\), and a round here has 2.*`arms_per_round`"):
+        a.ask(3)
+    assert len(ba.assess(POOL, ba.LeastAccurate(by="site"), design=OneArm()).ask(3)) == 3
+
+
 class Near(ba.GroupAccuracy):
     """How often is the label the predicted class or the one after it?"""
 
@@ -124,6 +153,83 @@ class Near(ba.GroupAccuracy):
 def test_a_question(monkeypatch, tmp_path):
     monkeypatch.setitem(QUESTIONS, "Near", Near)
     assert followed(POOL, LABELS, Near(by="site"), tmp_path).estimate.tolist() == [1.0, 1.0]
+
+
+@dataclass(frozen=True, eq=False)
+class Apart(Question):
+    """How far are the accuracies of the best and of the worst group apart?"""
+
+    by: str
+    target: str = "pool"
+    quantity: ClassVar[str] = "distance"
+    scores: ClassVar[tuple[str, ...]] = ("error",)
+
+    def is_single(self, cells):
+        """One number."""
+        return True
+
+    def cells(self, pool, seed, strata=None):
+        """One per group."""
+        return pool_cells(pool, self.by, seed=seed)
+
+    def prior(self, pool, cells, prior, strength):
+        """Of accuracies."""
+        return accuracy_prior(cells, prior, strength, self.default_strength)
+
+    def reward(self, cells, prior):
+        """That of accuracies."""
+        return AccuracyVarianceReduction()
+
+    def outcomes(self, pool, items, labels):
+        """Return 1 where the label agrees with the prediction, else 0."""
+        return (labels == pool.predictions[pool.rows_of(items)]).astype(np.int64)
+
+    def truth_of_counts(self, cells, full):
+        """Subtract the least accuracy from the greatest."""
+        return np.ptp(full[:, 1] / full.sum(1))
+
+    def estimate(self, cells, prior, counts):
+        """Compute the mean of some draws."""
+        return self.draws(cells, prior, counts, 0, 1000).mean(0)
+
+    def evaluate(self, cells, prior, counts, full):
+        """Score by the error."""
+        return {"error": np.abs(self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full))}
+
+    def _draw_blocks(self, cells, prior, counts, seed, n):
+        return (np.ptp(b, axis=-1) for b in value_draws(prior.update_counts(counts), counts, cells.sizes, seed, n))
+
+
+class ApartResult(Result):
+    """A number."""
+
+    def _answer(self):
+        return [f"Groups are {self.estimate:.3f} apart{self.evidence.with_ends(self.interval)}."]
+
+    def table(self):
+        """Tabulate it."""
+        return Table({"apart": np.array([self.estimate])})
+
+    def plot(self, *, ax=None):
+        """Draw it."""
+        ax = new_axes(ax, height=3)
+        ax.hist(self.draws)
+        return ax
+
+    def to_arviz(self):
+        """Hand out the accuracies."""
+        posterior, prior = self.evidence.thetas(100)
+        return self.evidence.to_arviz({"theta": posterior}, {"theta": prior}, {}, {})
+
+
+def test_a_question_with_a_result_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setitem(QUESTIONS, "Apart", Apart)
+    question = Apart(by="site")
+    with pytest.raises(ba.QuestionError, match="No class of results belongs to Apart"):
+        ba.assess(POOL, question).result()
+    monkeypatch.setitem(sys.modules["bayes_assess.results"]._RESULTS, Apart, (ApartResult, Section))
+    followed(POOL, LABELS, question, tmp_path)
+    assert 0 < ba.plan(POOL, question, width=0.4).labels.expected < N
 
 
 @partial(register_dataclass, data_fields=["a", "b"], meta_fields=[])

@@ -140,6 +140,12 @@ class ArmDesign(Design[CellState]):
     plays_arms: ClassVar[bool] = True
     always_plays_best: ClassVar[bool] = False  # whether all items of a round are of one cell, by no draw
 
+    @property
+    def chooses_at_once(self) -> bool:
+        """Whether it says how it chooses in many campaigns at once."""
+        own, base = type(self), ArmDesign
+        return own.play_all is not base.play_all or own.ask_block is not base.ask_block
+
     def can_be_eager(self, prior: object) -> bool:
         """Whether steps on a belief can run on NumPy."""
         return runs_on_numpy(prior)
@@ -210,7 +216,7 @@ class ArmDesign(Design[CellState]):
         queue = engine.cond(
             waiting.any(),
             lambda: xp.where(waiting, state.queue, -1),
-            lambda: self.play(key_play, state).astype(xp.int64),
+            lambda: self._round(key_play, state),
         )
         slot = xp.argmax(queue >= 0)
         arm = queue[slot]
@@ -281,6 +287,18 @@ class ArmDesign(Design[CellState]):
         Designs that have no such function are followed by their own steps.
         """
         raise DesignError(f"Design {self.name!r} chooses in one campaign at a time.")
+
+    def _round(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
+        """Return the arms of the next round, or raise DesignError if they are not as many as the design says."""
+        arms = self.play(key, state)
+        if arms.shape != state.queue.shape:
+            m = state.queue.shape[0]
+            raise DesignError(
+                f"`play` of design {self.name!r} returned arms of shape {arms.shape}, and a round here has {m}, shape "
+                f"({m},). A design that plays another number of groups than the question looks for says so in "
+                "`arms_per_round`."
+            )
+        return arms.astype(xp.int64)
 
     @abstractmethod
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:

@@ -84,7 +84,7 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
     unplannable: ClassVar[str] = ""  # why nothing can be planned for it, the end of a sentence
     has_overall: ClassVar[bool] = False  # whether an overall value is known beside those of groups
     verdicts: ClassVar[Literal["none", "one", "several"]] = "none"  # that have a probability
-    plan_matched: ClassVar[bool] = True  # whether a plan may take values of cells for independent Beta variables
+    plan_matched: ClassVar[bool] = False  # whether a plan may take values of cells for independent Beta variables
     plan_drawn: ClassVar[bool] = False  # whether intervals of a plan are those of few draws
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 

@@ -42,7 +42,6 @@ class CalibrationQuestion(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     bins: int | ScoreBins
     by: Any
     quantity: ClassVar[str] = "calibration error"
-    plan_matched: ClassVar[bool] = False  # nor without the curve around which bins lie
     plan_drawn: ClassVar[bool] = True
 
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:

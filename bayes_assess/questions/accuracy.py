@@ -71,6 +71,7 @@ class GroupAccuracy(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     quantity: ClassVar[str] = "accuracy"
     low_is_worst: ClassVar[bool] = True
     has_overall: ClassVar[bool] = True
+    plan_matched: ClassVar[bool] = True
 
     def __post_init__(self):
         check_target(self.target)

@@ -147,6 +147,7 @@ class ConfusionMatrix(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     default_strength: ClassVar[float] = 1.0
     designs: ClassVar[tuple[str, ...] | None] = _WITHOUT_QUANTILES
     quantity: ClassVar[str] = "share of labels"
+    plan_matched: ClassVar[bool] = True
 
     def __post_init__(self):
         check_target(self.target)

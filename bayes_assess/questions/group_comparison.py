@@ -44,8 +44,6 @@ class _GroupComparison(Comparison[AnswerT_co]):
     rope: float
     target: str = field(default="pool", kw_only=True)
 
-    plan_matched: ClassVar[bool] = False  # what groups have in common cancels in differences
-
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into its groups, compared or not."""
         return cells(pool, self.by, seed=seed)

@@ -84,6 +84,7 @@ class GroupRecall(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
 
     quantity: ClassVar[str] = "recall"
     low_is_worst: ClassVar[bool] = True
+    plan_matched: ClassVar[bool] = True
 
     def __post_init__(self):
         check_target(self.target)

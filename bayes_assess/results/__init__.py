@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from bayes_assess.errors import QuestionError
 from bayes_assess.questions import (
     AllPairs,
     Best,
@@ -134,10 +135,21 @@ def make_result(
         What labels say, fields of their evidence, or of what the question adds to its result.
     **told
         Fields of `EvidenceBase`.
+
+    Raises
+    ------
+    QuestionError
+        If it is a question of the user's own, to which no result belongs.
     """
     made = _first(next(kinds for field, kinds in _EVIDENCE.items() if not field or field in found), question)
     own = {field.name for field in fields(made)}
     evidence = made(question=question, **told, **{name: value for name, value in found.items() if name in own})
+    if not any(asked in _RESULTS for asked in type(question).__mro__):
+        raise QuestionError(
+            f"No class of results belongs to {question.name}. Derive it from a question whose answers have the same "
+            "shape, such as GroupAccuracy, or name the classes of its result and of its section in `_RESULTS` of "
+            "bayes_assess/results/__init__.py."
+        )
     kind, section = _first(_RESULTS, question)
     rest = {**of_pool, **{name: value for name, value in found.items() if name not in own}}
     return kind(question, evidence, section(question, evidence, **rest))

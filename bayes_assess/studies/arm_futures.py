@@ -32,7 +32,8 @@ def follows_at_once(design: Design, prior: Belief) -> bool:
     >>> follows_at_once(ba.designs.Thompson(), prior), follows_at_once(ba.designs.VarianceReduction(), prior)
     (True, False)
     """
-    return ARMS.get(design.name) is type(design) and runs_on_numpy(prior) and draws_on_host(prior)
+    ours = isinstance(design, ArmDesign) and ARMS.get(design.name) is type(design)
+    return ours and design.chooses_at_once and runs_on_numpy(prior) and draws_on_host(prior)
 
 
 @dataclass(frozen=True, eq=False)
