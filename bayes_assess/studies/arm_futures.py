@@ -32,8 +32,9 @@ def follows_at_once(design: Design, prior: Belief) -> bool:
     >>> follows_at_once(ba.designs.Thompson(), prior), follows_at_once(ba.designs.VarianceReduction(), prior)
     (True, False)
     """
-    ours = isinstance(design, ArmDesign) and ARMS.get(design.name) is type(design)
-    return ours and design.chooses_at_once and runs_on_numpy(prior) and draws_on_host(prior)
+    if not isinstance(design, ArmDesign) or ARMS.get(design.name) is not type(design):
+        return False
+    return design.chooses_at_once and runs_on_numpy(prior) and draws_on_host(prior)
 
 
 @dataclass(frozen=True, eq=False)
