@@ -21,6 +21,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.tables import Table
 from bayes_assess.acquisition.arms import best_arm
 from bayes_assess.acquisition.rewards import AccuracyVarianceReduction
+from bayes_assess.cli.tables import narrow
 from bayes_assess.designs import ARMS, DESIGNS, ArmDesign
 from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.measures import MEASURES, Measure
@@ -228,7 +229,9 @@ def test_a_question_with_a_result_of_its_own(monkeypatch, tmp_path):
     with pytest.raises(ba.QuestionError, match="No class of results belongs to Apart"):
         ba.assess(POOL, question).result()
     monkeypatch.setitem(sys.modules["bayes_assess.results"]._RESULTS, Apart, (ApartResult, Section))
-    followed(POOL, LABELS, question, tmp_path)
+    answer = followed(POOL, LABELS, question, tmp_path)
+    (shown,) = narrow(answer)
+    assert shown["apart"].tolist() == [answer.estimate]
     assert 0 < ba.plan(POOL, question, width=0.4).labels.expected < N
 
 

@@ -14,7 +14,6 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import Rounded, figures, one_line, shortened, text_width, told_apart
 from bayes_assess.results import (
     BeliefPrecisionCurveResult,
-    BestResult,
     CompareResult,
     ConfusionResult,
     CurveResult,
@@ -33,8 +32,9 @@ _SHORTEST = 8  # characters that names are never cut below
 
 @singledispatch
 def narrow(result: Result | RankedAnswer) -> list[Table]:
-    """Tabulate a result in so few columns that they fit a terminal of 80 characters."""
-    return [_bins(result.table())]
+    """Tabulate a result in so few columns that they fit a terminal of 80 characters; of one that is unknown, in all."""
+    full = result.table()
+    return [_bins(full) if "p_overconfident" in full.columns else full]
 
 
 @narrow.register
@@ -63,11 +63,6 @@ def _(result: ConfusionResult) -> list[Table]:
 def _(result: CompareResult) -> list[Table]:
     of_measures = "measure" in result.table().columns
     return [_verdict(result), _measures(result) if of_measures else _sides(result)]
-
-
-@narrow.register
-def _(result: BestResult) -> list[Table]:
-    return [result.table()]
 
 
 @narrow.register

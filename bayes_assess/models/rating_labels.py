@@ -65,8 +65,8 @@ _CUT = 0.1  # about the variance of the rounding of a label
 _LEVELS = np.linspace(-3.0, 3.0, 33)
 _SPREADS = np.exp(_middles(*_LOG_SPREAD, 3))
 _SLOPES = _middles(*_SLOPE, 15)
-_SCATTERS = np.exp(_middles(*_LOG_SCATTER, 6))
-_STRENGTHS = np.exp(_middles(*_LOG_STRENGTH, 6))
+_SCATTERS = np.exp(_middles(*_LOG_SCATTER, 4))
+_STRENGTHS = np.exp(_middles(*_LOG_STRENGTH, 4))
 
 
 def lines(x: Float[np.ndarray, "*J K"], n_classes: int) -> Float[np.ndarray, "K A B C"]:
