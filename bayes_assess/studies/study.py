@@ -22,6 +22,7 @@ from bayes_assess.results import plots
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_ROUNDING = 1e-14  # what is left of scores that are 0
 _POWERS = {"mse": 2, "bias": 1, "error": 1}  # of the unit of what is measured, in scores
 _ABBREVIATIONS = ("ece", "mrr", "mse", "rmse")
 
@@ -232,8 +233,8 @@ class Study:
                 values = scores[score][:, chosen]
                 several = len(values) > 1  # one campaign does not say how much others differ
                 error = values.std(0, ddof=1) / np.sqrt(len(values)) if several else np.full(len(chosen), np.nan)
-                columns.setdefault(score, []).extend(values.mean(0))
-                columns.setdefault(f"{score}_se", []).extend(error)
+                for column, numbers in ((score, values.mean(0)), (f"{score}_se", error)):
+                    columns.setdefault(column, []).extend(np.where(np.abs(numbers) < _ROUNDING, 0.0, numbers))
         unknown = [name for name, values in columns.items() if name != "design" and np.isnan(values).all()]
         columns = {
             name: values for name, values in columns.items() if {name, name.removesuffix("_se")}.isdisjoint(unknown)

@@ -263,6 +263,14 @@ def test_a_table_leaves_digits_to_small_scores():
     assert float(shown) == pytest.approx(found, rel=0.05)
 
 
+def test_a_table_shows_no_rounding(short):
+    """Three tenths of ten labels are not 0.3 in the last digit: scores of campaigns that are alike have no error."""
+    noisy = copy.copy(short)
+    noisy.__dict__["scores"] = {"random": {"rmse": np.array([[0.1 + 0.2, 3e-17], [0.3, 0.0]])}}
+    assert noisy.table()["rmse_se"].tolist() == [0.0, 0.0]
+    assert noisy.table()["rmse"].tolist() == [pytest.approx(0.3), 0.0]
+
+
 def test_the_table_has_a_row_per_design_and_budget(short):
     table = short.table()
     assert len(table) == 2 * 2
