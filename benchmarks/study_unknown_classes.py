@@ -96,7 +96,7 @@ def using(change: str | None) -> Iterator[None]:
     if change is None:
         yield
     elif change == "none":
-        with mock.patch.object(hierarchical_confusion, "_shares_of_new", return_value=None):
+        with mock.patch.object(hierarchical_confusion, "shares_of_new", return_value=None):
             yield
     else:
         center, spread = map(float, change.split(","))

@@ -41,14 +41,13 @@ def test_a_rating_between_classes_needs_bounds_on_the_command_line(tmp_path, tex
 
 def test_classes_that_are_no_numbers_get_an_example_of_their_values(tmp_path):
     pool = ba.Pool(predictions=["3/5", "4/5"] * 5)
-    with pytest.raises(ba.QuestionError, match=r"by values=\{...\}, such as '4/5': 4 in Python"):
+    with pytest.raises(ba.QuestionError, match=r"by values, such as \{'4/5': 4\} in Python"):
         ba.assess(pool, ba.Mean())
     ba.assess(pool, ba.Mean({"3/5": 3, "4/5": 4}))
     path = tmp_path / "pool.csv"
     path.write_text("prediction\n" + "3/5\n4/5\n" * 5)
     said = refused("start", path, "--question", "mean", "--out", tmp_path / "run.db")
-    assert "by --values" in said
-    assert "4/5=4 on the command line" in said
+    assert "--values 4/5=4 on the command line" in said
     done("start", path, "--question", "mean", "--values", "3/5=3,4/5=4", "--out", tmp_path / "run.db")
 
 

@@ -14,6 +14,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import Rounded, figures, one_line, shortened, text_width, told_apart
 from bayes_assess.results import (
     BeliefPrecisionCurveResult,
+    BestResult,
     CompareResult,
     ConfusionResult,
     CurveResult,
@@ -63,6 +64,11 @@ def _(result: ConfusionResult) -> list[Table]:
 def _(result: CompareResult) -> list[Table]:
     of_measures = "measure" in result.table().columns
     return [_verdict(result), _measures(result) if of_measures else _sides(result)]
+
+
+@narrow.register
+def _(result: BestResult) -> list[Table]:
+    return [result.table()]
 
 
 @narrow.register

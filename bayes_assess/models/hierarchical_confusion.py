@@ -6,11 +6,12 @@ theta_kj = (1 - theta_k,own) phi_kj, and in the plate ``prediction`` (K), with h
 
     phi_k ~ Dirichlet(kappa q_k) over j != own_k,    q_k = (1 - lambda) told_k + lambda even_k,
 
-where told_k are the mean scores of the other classes among the items predicted k, normalised, and even_k is uniform
-over the other classes: log kappa ~ Normal(log 12, 1.5) says how like q_k the rows are, logit lambda ~ Normal(-1, 1.5)
-how little the scores know of errors. Where some classes are predicted for no item, as those are that a system does not
-know, even_k gives way to (1 - nu) even_k + nu new_k, with new_k uniform over them and logit nu ~ Normal(0, 2). Plate
-``item`` (N): label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
+where told_k are the mean scores of the other classes among the items predicted k, normalised, or without scores the
+roots of the numbers of items that are predicted as the other classes, and even_k is uniform over these: log kappa ~
+Normal(log 12, 1.5) says how like q_k the rows are, logit lambda ~ Normal(-1, 1.5) how little told_k knows of errors.
+Where some classes are predicted for no item, as those are that a system does not know, even_k gives way to
+(1 - nu) even_k + nu new_k, with new_k uniform over them and logit nu ~ Normal(0, 2). Plate ``item`` (N):
+label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
 
 Agreements and errors are independent, in the prior and so in the posterior. Given (kappa, lambda, nu) the posterior is
 `NestedDirichlet`. The posterior of their logarithms and logits is carried by J weighted points
@@ -39,6 +40,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Points
+from bayes_assess.models._error_shares import check_predicted, shares_by_sizes, shares_of_new
 from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, NEW, mean_rows, weighted_points
 from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
@@ -189,8 +191,9 @@ class HierarchicalConfusion(Points):
             predicted for no item, of which nothing is told.
         n_classes : int, optional
             C, where there are no scores.
-        predicted : (C,) bool, optional
-            Which classes are predicted for some item; left out, those with a row of scores, or all.
+        predicted : (C,) bool or whole numbers, optional
+            Which classes are predicted for some item, or for how many: errors are rarer of rare classes where no score
+            tells more. Left out, those with a row of scores, or all.
 
         Raises
         ------
@@ -214,10 +217,12 @@ class HierarchicalConfusion(Points):
         diagonal = np.eye(n, dtype=bool)
         even = ~diagonal / (n - 1)
         known = np.ones(n, bool) if mean_scores is None else np.asarray(mean_scores).sum(1) > 0
-        known = known if predicted is None else _check_predicted(predicted, n)
-        new = _shares_of_new(known)
+        sizes = known if predicted is None else check_predicted(predicted, n)
+        known = sizes > 0
+        new = shares_of_new(known)
         if shares is None:
-            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), even, even, new)
+            told = shares_by_sizes(sizes)
+            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), told, even, new)
         told = np.where(diagonal, 0.0, shares)
         told /= told.sum(1, keepdims=True)
         accuracy = np.diagonal(shares).copy()
@@ -414,27 +419,6 @@ def _with_points(agreement: HierarchicalAccuracy, own, told, even, new, counts=N
     return HierarchicalConfusion(
         agreement, own, told, even, counts, log_kappa, logit_mix, log_weight, new=new, logit_new=logit_new
     )
-
-
-def _check_predicted(predicted: ArrayLike, n: int) -> np.ndarray:
-    predicted = np.asarray(predicted)
-    if predicted.dtype != bool or predicted.shape != (n,):
-        raise PriorError(
-            f"`predicted` says True or False of each of {n} classes; found an array of shape {predicted.shape}, "
-            f"{predicted.dtype}."
-        )
-    return predicted
-
-
-def _shares_of_new(predicted: np.ndarray) -> Float[np.ndarray, "C C"] | None:
-    """Spread errors evenly over the classes that are never predicted; None where that says nothing of its own."""
-    n = len(predicted)
-    unpredicted = ~predicted & ~np.eye(n, dtype=bool)
-    n_unpredicted = unpredicted.sum(1)
-    if not predicted.any() or not 0 < n_unpredicted[predicted][0] < n - 1:
-        return None
-    even = ~np.eye(n, dtype=bool) / (n - 1)
-    return np.where(n_unpredicted[:, None] > 0, unpredicted / np.maximum(n_unpredicted, 1)[:, None], even)
 
 
 def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch K O"]:

@@ -115,8 +115,8 @@ def _as_numbers(pool: Pool) -> list[float]:
         one = found[0] if found else str(len(pool.classes))
         raise QuestionError(
             f"The classes of the pool ({listing(pool.classes)}) are no numbers, or of more than {LARGEST:g} in size, "
-            f"so that they have no mean: give every class one by values={{...}}, such as {show(name)}: {one} in "
-            f"Python, {name}={one} on the command line."
+            f"so that they have no mean: give every class one by values, such as {{{show(name)}: {one}}} in Python and "
+            f"--values {name}={one} on the command line."
         )
     return numbers
 

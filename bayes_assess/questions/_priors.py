@@ -75,7 +75,7 @@ def confusion_prior(pool: Pool, prior: GivenPrior, strength: float | None, defau
     n_classes = pool.n_classes
     if is_learned(prior, strength):
         if pool.confidence is None:
-            predicted = count(pool.predictions, n_classes, pool.multiplicity) > 0
+            predicted = count(pool.predictions, n_classes, pool.multiplicity)
             return HierarchicalConfusion.from_prior(n_classes=n_classes, predicted=predicted)
         return HierarchicalConfusion.from_prior(mean_scores=_mean_scores(pool))
     if is_belief(prior):

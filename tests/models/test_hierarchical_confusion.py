@@ -327,6 +327,23 @@ def test_pools_say_which_classes_are_never_predicted():
         assert prior.new[:2].tolist() == [[0, 0, 0.5, 0.5]] * 2
 
 
+def test_errors_are_rarer_of_classes_that_are_rarely_predicted_where_no_score_tells_more():
+    """By the roots of the sizes, in between with those that are even: labels say how far sizes tell."""
+    sizes = np.array([899, 99, 24, 0])  # their roots, one item more each, are 30, 10, 5 and none
+    prior = HierarchicalConfusion.from_prior(n_classes=4, predicted=sizes)
+    third = 1 / 3  # of the classes that are never predicted
+    np.testing.assert_allclose(prior.told[0], [0, 2 * third * 10 / 15, 2 * third * 5 / 15, third])
+    np.testing.assert_allclose(prior.told[3], [30 / 45, 10 / 45, 5 / 45, 0])
+    seen = prior.mean[0, 1:3] / prior.mean[0, 1:3].sum()
+    assert 10 / 15 > seen[0] > 0.5
+    alike = HierarchicalConfusion.from_prior(n_classes=4, predicted=sizes > 0)
+    np.testing.assert_allclose(alike.told, alike.even)
+    predictions = np.repeat([0, 1, 2], sizes[:3])
+    pool = ba.Pool(predictions=predictions, classes=[0, 1, 2, 3])
+    question = ba.ConfusionMatrix()
+    np.testing.assert_array_equal(question.prior(pool, question.setting(pool, 0).cells, None, None).told, prior.told)
+
+
 def test_imagined_labels_leave_the_means_where_they_are_and_narrow_the_posterior():
     more = POSTERIOR.update_at_mean(np.full(4, 20))
     assert np.abs(np.asarray(more.mean) - POSTERIOR.mean).max() < 0.05
@@ -504,8 +521,9 @@ def test_results_are_64_bit_and_the_setting_is_left_alone():
         ({"n_classes": 1}, "each of 2 classes or more; found 1"),
         ({"mean_scores": np.full((2, 3), 0.3)}, r"2 classes or more; found mean scores of shape \(2, 3\)"),
         ({"mean_scores": [[0.5, 1.5], [0.5, 0.5]]}, "between 0 and 1; predicted class 0, label 1 has 1.5"),
-        ({"n_classes": 3, "predicted": [True, False]}, r"each of 3 classes; found an array of shape \(2,\), bool"),
-        ({"n_classes": 2, "predicted": [1, 0]}, r"each of 2 classes; found an array of shape \(2,\), int64"),
+        ({"n_classes": 3, "predicted": [True, False]}, "each of 3 classes whether it is predicted"),
+        ({"n_classes": 2, "predicted": [0.5, 0.5]}, r"or for how many items; found \[0.5, 0.5\]"),
+        ({"n_classes": 2, "predicted": [1, -1]}, "or for how many items; found"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments, message):
