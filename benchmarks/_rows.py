@@ -91,6 +91,20 @@ class Clock:
         return self.end is not None and time.monotonic() >= self.end
 
 
+def without_row(
+    items: Iterable[tuple[dict[str, Any], Item]], rows: Rows, minutes: float | None
+) -> Iterator[tuple[dict[str, Any], Item]]:
+    """Yield keys of rows that are not there, and what these are of, until the time is over, which is then said."""
+    clock = Clock(minutes)
+    for key, item in items:
+        if key in rows:
+            continue
+        if clock.over:
+            print(f"Stopped after {minutes:g} minutes; the same command goes on.")
+            return
+        yield key, item
+
+
 def sharded(items: Iterable[Item], shard: str) -> Iterator[Item]:
     """Yield every n-th of the items, from the i-th on, of a shard "i/n"; i is 0 to n - 1.
 

@@ -41,7 +41,7 @@ from unittest import mock
 
 import numpy as np
 from _confidence_pools import pools as made
-from _rows import Clock, Rows, add_row_options, read_rows
+from _rows import Rows, add_row_options, read_rows, without_row
 from study_calibration import SCORES
 from study_priors import changed
 
@@ -160,15 +160,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.report:
         print(report(read_rows(options.rows)))
         return
-    rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
+    rows, key = Rows(options.rows, KEY), {"set": options.set, "seed": options.seed}
+    population = ((key | {"pool": name}, of) for name, *of in pools(options.pools, options.seed))
     with using(options.change):
-        for name, kind, pool, labels in pools(options.pools, options.seed):
-            row = {"set": options.set, "seed": options.seed, "pool": name}
-            if row in rows:
-                continue
-            if clock.over:
-                print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
-                return
+        for row, (kind, pool, labels) in without_row(population, rows, options.minutes):
             begin, rng = time.process_time(), np.random.default_rng([19, pool.n_items])
             orders = (rng.permutation(pool.n_items)[: LOOKS[-1]] for _ in range(options.campaigns))
             means = np.mean([campaign(pool, labels, order) for order in orders], axis=0)  # (looks, figures)

@@ -42,7 +42,7 @@ from unittest import mock
 import numpy as np
 from _class_pools import pools as made
 from _fitted_worlds import fitted_pool
-from _rows import Clock, Rows, add_row_options, read_rows
+from _rows import Rows, add_row_options, read_rows, without_row
 from study_calibration_prior import scored
 from study_unknown_classes import matrix
 
@@ -143,15 +143,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.report:
         print(report(read_rows(options.rows)))
         return
-    rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
+    rows, key = Rows(options.rows, KEY), {"set": options.set, "seed": options.seed}
+    population = ((key | {"pool": name}, of) for name, *of in pools(options.pools, options.seed))
     with using(options.power), engine.eager():
-        for name, kind, pool, labels in pools(options.pools, options.seed):
-            row = {"set": options.set, "seed": options.seed, "pool": name}
-            if row in rows:
-                continue
-            if clock.over:
-                print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
-                return
+        for row, (kind, pool, labels) in without_row(population, rows, options.minutes):
             begin, rng = time.process_time(), np.random.default_rng([45, options.seed, pool.n_items])
             n = pool.n_classes
             cost = rng.exponential(size=(n, n)) * ~np.eye(n, dtype=bool)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from _rows import Clock, Rows, add_row_options, read_rows, sharded
+from _rows import Rows, add_row_options, read_rows, sharded, without_row
 from scipy.special import expit, logit
 
 import bayes_assess as ba
@@ -145,15 +145,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.report:
         print(report(read_rows(options.rows)))
         return
-    rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
+    rows = Rows(options.rows, KEY)
+    seeds = (({"set": options.set, "pool": seed}, seed) for seed in sharded(range(options.pools), options.shard))
     with using({name: float(value) for name, _, value in (one.partition("=") for one in options.change)}):
-        for seed in sharded(range(options.pools), options.shard):
-            row = {"set": options.set, "pool": seed}
-            if row in rows:
-                continue
-            if clock.over:
-                print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
-                return
+        for row, seed in without_row(seeds, rows, options.minutes):
             one = made(seed)
             rows.add(row | {"spread": one.spread, "kind": one.kind, **campaign(one, seed)})
 

@@ -43,7 +43,7 @@ from unittest import mock
 
 import numpy as np
 from _rating_pools import pools
-from _rows import Clock, Rows, add_row_options, read_rows
+from _rows import Rows, add_row_options, read_rows, without_row
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
@@ -176,15 +176,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.report:
         print(report(read_rows(options.rows)))
         return
-    rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
+    rows, key = Rows(options.rows, KEY), {"set": options.set, "seed": options.seed}
+    population = ((key | {"pool": name}, of) for name, *of in pools(options.pools, options.seed))
     with using(options.even, options.strengths), engine.eager():
-        for name, pool, labels, facts in pools(options.pools, options.seed):
-            row = {"set": options.set, "seed": options.seed, "pool": name}
-            if row in rows:
-                continue
-            if clock.over:
-                print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
-                return
+        for row, (pool, labels, facts) in without_row(population, rows, options.minutes):
             begin, cells = time.process_time(), Cells(pool, labels, facts["by"])
             streams = np.random.default_rng([23, options.seed, pool.n_items]).spawn(options.campaigns)
             means = np.mean([campaign(cells, rng, i % 2 == 0) for i, rng in enumerate(streams)], axis=0)

@@ -29,7 +29,7 @@ from unittest import mock
 import numpy as np
 from _fitted_worlds import fitted_pool
 from _real_worlds import real_pool
-from _rows import Clock, Rows, add_row_options, read_rows
+from _rows import Rows, add_row_options, read_rows, without_row
 from study_calibration_prior import scored
 
 import bayes_assess as ba
@@ -179,15 +179,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.report:
         print(report(read_rows(options.rows), options.by_kind))
         return
-    rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
+    rows, key = Rows(options.rows, KEY), {"set": options.set, "seed": options.seed}
+    population = ((key | {"pool": name}, of) for name, *of in pools(options.pools, options.seed))
     with using(options.change), engine.eager():
-        for name, kind, pool, labels in pools(options.pools, options.seed):
-            row = {"set": options.set, "seed": options.seed, "pool": name}
-            if row in rows:
-                continue
-            if clock.over:
-                print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
-                return
+        for row, (kind, pool, labels) in without_row(population, rows, options.minutes):
             begin, rng = time.process_time(), np.random.default_rng([43, options.seed, pool.n_items])
             cost = rng.exponential(size=(pool.n_classes, pool.n_classes)) * ~np.eye(pool.n_classes, dtype=bool)
             orders = [rng.permutation(pool.n_items) for _ in range(options.campaigns)]  # the same of every set

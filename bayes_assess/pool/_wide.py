@@ -11,6 +11,7 @@ from bayes_assess._tools.arrays import first_missing, listing, show, values_of
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
+from bayes_assess.pool._ids import check_ids
 
 SYSTEM = "system"  # the group column that says whose answer an item is
 
@@ -58,7 +59,8 @@ def long_form(arguments: Mapping[str, Any], answers: Mapping[str, ArrayLike], id
             )
     n_rows, n_systems = len(next(iter(columns.values()))), len(columns)
     ids = arguments.get("ids")
-    rows = np.arange(n_rows) if ids is None else values_of(ids)
+    ids = None if ids is None else check_ids(ids, n_rows)
+    rows = np.arange(n_rows) if ids is None else ids
     made = {SYSTEM: np.repeat(list(columns), n_rows), id_column or "row": np.tile(rows.astype(str), n_systems)}
     given = {
         name: np.tile(values_of(column, decimals=False), n_systems)

@@ -60,6 +60,8 @@ def test_the_rates_are_those_of_the_long_table():
         ({}, {"wide": ["old", "text"]}, "have no verdict in common"),
         ({"new": [1, 0, 1]}, {"wide": ["old", "new"]}, "some numbers"),
         ({}, {"wide": ["old", "new"], "prediction": "old"}, "leave out scores, predictions"),
+        ({"prompt": [b"p1", b"p2", b"\xff"]}, {"wide": ["old", "new"]}, "row 0 has b'p1'; convert them to text"),
+        ({"prompt": ["p1", None, "p3"]}, {"wide": ["old", "new"]}, "The id in row 1 is missing"),
     ],
 )
 def test_what_is_no_wide_table_is_refused(change, options, said):
