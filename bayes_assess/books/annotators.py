@@ -53,6 +53,8 @@ class AnnotatorBook:
         By item, who labelled it first.
     settled : set of int
         Items whose label was corrected or resolved.
+    by_votes : set of int
+        Those of them that a rule decided on, not a person who looked at them.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class AnnotatorBook:
         self.labels: dict[str, dict[int, int]] = {}
         self.first: dict[int, str] = {}
         self.settled: set[int] = set()
+        self.by_votes: set[int] = set()
 
     def check_compared(self) -> None:
         """Raise LabelError where annotators are not compared; the message says why."""
@@ -134,9 +137,16 @@ class AnnotatorBook:
         counts = [self.first.get(item) == name and item not in self.settled for item in items.tolist()]
         return codes, np.array(counts, bool)
 
-    def settle(self, items: Int[np.ndarray, " n"]) -> None:
-        """Take note that somebody has decided on the labels of items."""
-        self.settled |= set(items.tolist())
+    @property
+    def decided(self) -> set[int]:
+        """Items whose label was corrected, or decided on by a person."""
+        return self.settled - self.by_votes
+
+    def settle(self, items: Int[np.ndarray, " n"], rule: str | None = None) -> None:
+        """Take note that somebody, or a rule, has decided on the labels of items."""
+        these = set(items.tolist())
+        self.settled |= these
+        self.by_votes = self.by_votes - these if rule is None else self.by_votes | these
 
     def divide(
         self, told: ToldLabels, in_force: Int[np.ndarray, " M"], ids: np.ndarray, space: LabelSpace
@@ -232,6 +242,7 @@ class AnnotatorBook:
             "n_told": np.array([len(pairs) for pairs in told], np.int64),
             "told": np.concatenate([*told, np.zeros((0, 2), np.int64)]),
             "settled": np.array(sorted(self.settled), np.int64),
+            "by_votes": np.array(sorted(self.by_votes), np.int64),
             "first": np.array([(item, place[name]) for item, name in self.first.items()], np.int64).reshape(-1, 2),
         }
 
@@ -240,7 +251,7 @@ class AnnotatorBook:
         told = np.split(arrays["told"], np.cumsum(arrays["n_told"])[:-1])
         names = json.loads(arrays["names"].tobytes())
         self.labels = {name: dict(pairs.tolist()) for name, pairs in zip(names, told, strict=False)}
-        self.settled = set(arrays["settled"].tolist())
+        self.settled, self.by_votes = (set(arrays[name].tolist()) for name in ("settled", "by_votes"))
         self.first = {item: names[place] for item, place in arrays["first"].tolist()}
 
     def by_whom(self) -> str:

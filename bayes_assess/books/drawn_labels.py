@@ -219,7 +219,7 @@ class AnswersBy:
         """Say nothing: there is nothing to decide on."""
         return ""
 
-    def settle(self, items: Int[np.ndarray, " n"]) -> None:
+    def settle(self, items: Int[np.ndarray, " n"], rule: str | None = None) -> None:
         """Take no note of corrections: who told a label has told it."""
 
     def by_whom(self) -> str:

@@ -73,6 +73,7 @@ def test_a_book_comes_back_from_its_arrays():
     book.record(ToldLabels(np.array([4, 7, 9]), np.array([0, 1, 2]), np.array(["A1", "A2", "A1"])))
     book.record(ToldLabels(np.array([7, 4]), np.array([0, 0]), np.array(["A1", "A2"])))
     book.settle(np.array([9, 7]))
+    book.settle(np.array([4]), "majority")
     again.restore(book.arrays())
     assert vars(again) == vars(book)
 

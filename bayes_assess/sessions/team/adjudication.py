@@ -114,7 +114,8 @@ class Adjudication(Campaign):
         rule : str, optional
             In the place of both: ``"majority"``, the label that more than half of an item's annotators gave, where
             there is one (two who differ have none, see `why_no_majority`); or the name of an annotator, whose labels
-            are taken where there are any.
+            are taken where there are any. No item is looked at anew by a rule: `labelling_error` counts such labels by
+            their votes, and a person's as right.
 
         Returns
         -------
@@ -149,10 +150,11 @@ class Adjudication(Campaign):
             items, codes = self._annotators.by_rule(rule)
         else:
             raise LabelError("Resolve by ids and labels, or by rule='majority' or an annotator's name, not by both.")
-        settled = np.array([item in self._annotators.settled for item in items.tolist()], bool)
-        new = ~settled | (self._items.label[items] != codes)
+        # A person's word says more of an item than a rule that gave it the same label.
+        decided = np.array([item in self._annotators.decided for item in items.tolist()], bool)
+        new = ~decided | (self._items.label[items] != codes)
         if new.any():
-            self._decide("resolve", items[new], codes[new])
+            self._decide("resolve", items[new], codes[new], rule)
         return int(new.sum())
 
     @in_turn
@@ -170,7 +172,7 @@ class Adjudication(Campaign):
         -------
         LabellingError
             It is assumed that annotators err independently, alike often on all items and classes, and not together,
-            and that the items with two labels are like the others.
+            that the items with two labels are like the others, and that what a person decided on is right.
 
         Raises
         ------
@@ -245,13 +247,15 @@ class Adjudication(Campaign):
     def _plain(self, told: ToldLabels) -> dict[str, object]:
         return {**self._units.recorded(told.items, told.codes), "annotators": told.annotators}
 
-    def _decide(self, kind: str, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        payload = self._units.recorded(units, codes)
+    def _decide(
+        self, kind: str, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], rule: str | None = None
+    ) -> None:
+        payload = {**self._units.recorded(units, codes), **({} if rule is None else {"rule": rule.strip()})}
         if (self._items.label[units] != codes).any():
             self._become(self._decided(kind, payload), kind, payload)
         else:
             self._write(kind, payload)
-            self._annotators.settle(units)
+            self._annotators.settle(units, rule)
 
     def _labels_of(self, codes: Int[np.ndarray, " n"]) -> np.ndarray:
         """Return labels by their codes, None where there is none."""

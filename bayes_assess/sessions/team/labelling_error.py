@@ -6,10 +6,14 @@ probability
 
     delta = 1 - (1 - e)^2 - s e^2,
 
-which is known from the items that two annotators or more have labelled: delta ~ Beta(1/2 + d, 1/2 + n - d), d of n
-items having labels that differ, an item with more than two labels by the share of their pairs. Where a label in force
-has f votes and the strongest other one a, it is wrong with odds of (1 - e)^a (s e)^f + (C - 2) (s e)^(f + a) to
-(1 - e)^f (s e)^a; where somebody decided it is right. w is the mean over all labels in force.
+which is known from the items that two annotators have labelled: delta ~ Beta(1/2 + d, 1/2 + n - d), d of n items having
+labels that differ. N labels of one item, n_c of them of class c, have the probability
+
+    (1 / C) sum over c of (1 - e)^n_c (s e)^(N - n_c),
+
+by which items with more than two labels count, also where the first two decided that there be a third; two labels give
+delta and 1 - delta. The label in force is wrong with odds of the sum over the other classes to its own term; where a
+person decided on it, it is right, where a rule did, it is not known to be. w is the mean over all labels in force.
 
 Of a share p, such as the accuracy or the rate of positive labels, labels then show q = (1 - w) p + s w (1 - p), so that
 draws of q from the posterior that takes labels for the truth, and of w, give p = (q - s w) / (1 - w - s w).
@@ -18,6 +22,7 @@ draws of q from the posterior that takes labels for the truth, and of w, give p 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,6 +38,7 @@ from bayes_assess.results import PrecisionCurveResult, Result
 from bayes_assess.sessions.campaign import Campaign
 
 _DRAWS = 4_000
+_POINTS = 4_000  # of e, at which its posterior is summed where items have more than two labels
 _MOST = 0.3  # of e, beyond which labels say too little to be corrected for it
 
 
@@ -67,14 +73,17 @@ class LabellingError:
         Items that two annotators or more labelled, n.
     n_classes : int
         C.
-    kinds : tuple of (int, int, int)
-        Votes for labels in force, votes for the strongest other label, and how many such labels there are; no votes
-        where somebody decided.
+    kinds : tuples of integers
+        Votes for labels in force, votes for every other label that has some (or 0), and how many such labels there are;
+        no votes where a person decided.
     level : float in (0, 1)
         Of `interval`.
     seed : int
     by_pairs : bool
         Whether some of the items that differ have more than two labels.
+    several : tuple of (tuple of int, int)
+        Votes of items with more than two labels by class, those without any left out, and how many such items there
+        are; they are among the `shared` ones.
 
     Examples
     --------
@@ -86,10 +95,11 @@ class LabellingError:
     differing: float
     shared: int
     n_classes: int
-    kinds: tuple[tuple[int, int, int], ...]
+    kinds: tuple[tuple[int, ...], ...]
     level: float = 0.95
     seed: int = 0
     by_pairs: bool = False
+    several: tuple[tuple[tuple[int, ...], int], ...] = ()
 
     @property
     def rate(self) -> float:
@@ -104,10 +114,21 @@ class LabellingError:
     @cached_property
     def draws(self) -> Float[np.ndarray, " S"]:
         """Posterior draws of e, (S,)."""
-        same, d = 1 / (self.n_classes - 1), self.differing
-        delta = generator(self.seed, "labelling error").beta(0.5 + d, 0.5 + self.shared - d, _DRAWS)
-        # The lesser root of (1 + s) e^2 - 2 e + delta = 0: annotators are right more often than not.
-        return (1 - np.sqrt(np.maximum(1 - (1 + same) * delta, 0.0))) / (1 + same)
+        rng, same = generator(self.seed, "labelling error"), 1 / (self.n_classes - 1)
+        if not self.several:
+            return _errors_of(rng.beta(0.5 + self.differing, 0.5 + self.shared - self.differing, _DRAWS), same)
+        apart = sum(n * _apart(votes) for votes, n in self.several)
+        d, n = round(self.differing - apart), self.shared - sum(n for _, n in self.several)  # of two labels each
+        # On points x, delta = sin(x)^2 / (1 + s), over which the prior of delta is nearly flat.
+        x = (np.arange(_POINTS) + 0.5) / _POINTS * np.pi / 2
+        delta = np.sin(x) ** 2 / (1 + same)
+        score = (d - 0.5) * np.log(delta) + (n - d - 0.5) * np.log1p(-delta) + np.log(np.sin(2 * x))
+        for votes, n_items in self.several:
+            score += n_items * np.log(_votes(_errors_of(delta, same), self.n_classes, votes).sum(0))
+        weight = np.exp(score - score.max())
+        ends = np.pi / 2 * np.arange(_POINTS + 1) / _POINTS
+        drawn = np.interp(rng.random(_DRAWS), np.append(0.0, np.cumsum(weight)) / weight.sum(), ends)
+        return _errors_of(np.sin(drawn) ** 2 / (1 + same), same)
 
     def adjusted(self, result: Result | PrecisionCurveResult) -> Adjusted:
         """Return the answer that counts on wrong labels: moved by as many as are expected, and wider.
@@ -191,13 +212,31 @@ class LabellingError:
     def _wrong(self) -> Float[np.ndarray, " S"]:
         """Probability that a label in force is wrong, by draws of e."""
         e, total = self.draws, sum(n for *_, n in self.kinds)
-        p_right, p_other = 1 - e, e / (self.n_classes - 1)
         probability = np.zeros_like(e)
-        for ours, theirs, n in self.kinds:
-            if ours:
-                wrong = p_right**theirs * p_other**ours + (self.n_classes - 2) * p_other ** (ours + theirs)
-                probability += n / total * wrong / np.maximum(wrong + p_right**ours * p_other**theirs, 1e-300)
+        for *votes, n in self.kinds:
+            if any(votes):
+                of_classes = _votes(e, self.n_classes, votes)
+                probability += n / total * of_classes[1:].sum(0) / np.maximum(of_classes.sum(0), 1e-300)
         return probability
+
+
+def _errors_of(delta: Float[np.ndarray, " S"], same: float) -> Float[np.ndarray, " S"]:
+    """Return e by how often labels differ: the lesser root of (1 + s) e^2 - 2 e + delta = 0."""
+    return (1 - np.sqrt(np.maximum(1 - (1 + same) * delta, 0.0))) / (1 + same)
+
+
+def _apart(votes: Sequence[int]) -> float:
+    """Return the share of pairs of an item's labels that differ."""
+    total = sum(votes)
+    return 1 - sum(n * (n - 1) for n in votes) / (total * (total - 1))
+
+
+def _votes(e: Float[np.ndarray, " S"], n_classes: int, votes: Sequence[int]) -> Float[np.ndarray, "C S"]:
+    """Return the probability of an item's votes given that it is of each class that has some, and of all others."""
+    right, other, total = 1 - e, e / (n_classes - 1), sum(votes)
+    voted = [n for n in votes[1:] if n]
+    of_classes = [right**n * other ** (total - n) for n in (votes[0], *voted)]
+    return np.array([*of_classes, (n_classes - 1 - len(voted)) * other**total])
 
 
 def labelling_error(campaign: Campaign, level: float) -> LabellingError:
@@ -217,22 +256,24 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
             "No item has labels of two annotators yet, so that nothing shows how often labels are wrong; let a second "
             "one label some of the same items, and say whose labels they are when they are told."
         )
-    differing, by_pairs = 0.0, False
-    for item in book.shared.tolist():
-        codes = np.array(list(book.of_item(item).values()))
-        pairs = len(codes) * (len(codes) - 1)
-        apart = float((codes[:, None] != codes).sum() / pairs)
-        differing, by_pairs = differing + apart, by_pairs or bool(apart and len(codes) > 2)
-    kinds: Counter[tuple[int, int]] = Counter()
-    shared = set(book.shared.tolist())
+    patterns: Counter[tuple[int, ...]] = Counter()
+    kinds: Counter[tuple[int, ...]] = Counter()
+    shared, decided = set(book.shared.tolist()), book.decided
     for item, code in zip(*(column.tolist() for column in campaign._items.told), strict=True):
-        if item in book.settled:
-            kinds[0, 0] += 1
-        elif item not in shared:
-            kinds[1, 0] += 1
-        else:
-            by_code = Counter(book.of_item(item).values())
-            ours = by_code.pop(code, 0)
-            kinds[ours, max(by_code.values(), default=0)] += 1
-    by_votes = tuple((*votes, n) for votes, n in sorted(kinds.items()))
-    return LabellingError(differing, len(shared), pool.n_classes, by_votes, level, campaign._seed, by_pairs)
+        by_code = Counter(book.of_item(item).values()) if item in shared else Counter((code,))
+        if item in shared:
+            patterns[tuple(sorted(by_code.values(), reverse=True))] += 1
+        ours = by_code.pop(code, 0)
+        votes = (0, 0) if item in decided else (ours, *(sorted(by_code.values(), reverse=True) or (0,)))
+        kinds[votes] += 1
+    several = tuple((votes, n) for votes, n in sorted(patterns.items()) if sum(votes) > 2)
+    return LabellingError(
+        differing=sum(n * _apart(votes) for votes, n in sorted(patterns.items())),
+        shared=len(shared),
+        n_classes=pool.n_classes,
+        kinds=tuple((*votes, n) for votes, n in sorted(kinds.items())),
+        level=level,
+        seed=campaign._seed,
+        by_pairs=any(len(votes) > 1 for votes, _ in several),
+        several=several,
+    )
