@@ -23,7 +23,9 @@ Images = Annotated[
 ]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Whether to open the page in a browser.")]
 ShowAnswer = Annotated[bool, typer.Option("--show-answer", help="Let the page show the answer so far.")]
-Overlap = Annotated[float, typer.Option("--overlap", help="Share of the items that two people label, such as 0.1.")]
+Overlap = Annotated[
+    float, typer.Option("--overlap", help="Share of the items that two people label, such as 0.1, or 1 for all.")
+]
 Width = Annotated[float | None, typer.Option("--width", help="What the interval is to be wide, such as 0.05.")]
 
 

@@ -36,8 +36,8 @@ class Desk:
     session : Session
     pictures : Pictures
         Where pictures may come from.
-    overlap : float in [0, 1)
-        Share of the items that two people label, of those who gave their names.
+    overlap : float in [0, 1]
+        Share of the items that two people label, of those who gave their names; 1 is all of them.
     patience : float
         Seconds until the items of somebody who is away are given to others.
     clock : function
@@ -68,7 +68,7 @@ class Desk:
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ):
-        if overlap and not is_share(overlap):
+        if overlap not in (0, 1) and not is_share(overlap):
             raise LabelError(f"The share of items that two people label lies between 0 and 1; found {show(overlap)}.")
         if overlap and session.one_annotator:
             session.disagreements()  # which says why

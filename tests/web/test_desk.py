@@ -232,6 +232,16 @@ def test_a_share_of_the_items_is_labelled_by_two_people(tmp_path):
     assert "100% of the labels" in desk.agreement()
 
 
+def test_all_items_may_be_labelled_by_two_people(tmp_path):
+    session, desk = begun(tmp_path, overlap=1)
+    for name in ("anna", "ben"):
+        while found := desk.opened(name, name)["open"]:
+            desk.answer(name, found[0]["key"], [0])
+    assert session.agreement().n_items == session.labels_used == N
+    with pytest.raises(LabelError, match=r"lies between 0 and 1; found 1\.5"):
+        Desk(session, overlap=1.5)
+
+
 def test_conflicts_are_queued_and_decided(tmp_path):
     session, desk = begun(tmp_path)
     key = keys(desk.opened("anna", "anna"))[0]
