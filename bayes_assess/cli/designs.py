@@ -37,8 +37,8 @@ def parse_design(text: str) -> str | Design | RankedDesign:
 
     designs = {**RANKED_DESIGNS, **DESIGNS}  # random, which both have, takes no options in either
     if name not in designs:
-        meant = did_you_mean(name, designs)
-        raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(designs)}.{meant}")
+        hint = did_you_mean(name, designs) or " Designs of your own are for Python."
+        raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(designs)}.{hint}")
     kind = designs[name]
     # Options of numbers and texts; strata of features are for Python.
     parameters = inspect.signature(kind).parameters.items()
@@ -52,6 +52,8 @@ def parse_design(text: str) -> str | Design | RankedDesign:
                 f"Options of a design are written such as poisson:labels=curve, and {name} has {having}; "
                 f"found {pair!r}."
             )
+        if option in options:
+            raise DesignError(f"The option {option} of {name} is given twice; leave out one.")
         options[option] = _value(name, option, value, known[option])
     return kind(**options)
 

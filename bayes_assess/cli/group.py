@@ -20,7 +20,7 @@ from bayes_assess.cli.interrupt import INTERRUPTED
 from bayes_assess.cli.wording import warnings_in_a_line, with_options
 from bayes_assess.errors import BayesAssessError
 
-_CHOICE = re.compile(r"'([^']*)' is not one of (.*)", re.DOTALL)
+_CHOICE = re.compile(r"""(?:'([^']*)'|"([^"]*)") is not one of (.*)""", re.DOTALL)
 FAILED = 2  # as for Typer's own complaints about options
 
 
@@ -39,9 +39,10 @@ class _Commands(TyperGroup):
             match = _CHOICE.search(error.message)
             if match:
                 error.message = error.message.removeprefix("Value error, ")  # of Pydantic, by which Typer reads choices
-                choices = re.findall(r"'([^']*)'", match[2])
-                named = _as_measure(match[1], choices, alike=1.0)  # 'recall' is a measure, and like 'group-recall'
-                error.message += named or did_you_mean(match[1], choices) or _as_measure(match[1], choices)
+                choices = re.findall(r"'([^']*)'", match[3])
+                name = (match[1] or match[2] or "").partition("(")[0]  # Metric('f1'), as in Python
+                named = _as_measure(name, choices, alike=1.0)  # 'recall' is a measure, and like 'group-recall'
+                error.message += named or did_you_mean(name, choices) or _as_measure(name, choices)
             raise
         except BayesAssessError as error:
             message = with_options(str(error), self._flags(ctx))

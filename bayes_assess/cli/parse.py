@@ -224,7 +224,8 @@ def _in_order(names: list[str], classes: np.ndarray, path: Path, what: str) -> l
     """Where every class stands among the names of a cost matrix's rows or columns."""
     named = spelled_as(classes, np.array(names, dtype=str)).tolist()
     wanted = classes.astype(str).tolist()
-    needs = f"it needs one for every class ({listing(classes)})"
+    unpredicted = ", those too that are never predicted" if what == "row" else ""
+    needs = f"it needs one for every class ({listing(classes)}){unpredicted}"
     for i, name in enumerate(named):
         if name not in wanted:
             raise QuestionError(

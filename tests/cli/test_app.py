@@ -846,6 +846,9 @@ def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
     other = call("start", pool_file, "--question", "recall", "--out", out).output  # which is like group-recall
     assert "Did you mean --question metric --measure recall?" in other
     assert "Invalid value for '--question': 'f1' is not one of" in " ".join(found.split())
+    in_python = " ".join(call("start", pool_file, "--question", "Metric('f1')", "--out", out).output.split())
+    assert "Invalid value for '--question': \"Metric('f1')\" is not one of" in in_python
+    assert in_python.endswith("Did you mean 'metric'?")
     with pytest.raises(ba.QuestionError, match=r"found 'Metrik'. Did you mean ba.Metric\(...\)?"):
         ba.assess(ba.Pool(predictions=["a", "b"]), "Metrik")
     with pytest.raises(ba.QuestionError, match=r"found 'f1'. Did you mean ba.Metric\('f1'\)?"):

@@ -33,7 +33,9 @@ def test_options_follow_the_name_and_have_the_kinds_of_their_defaults():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("poison:labels=curve", "There is no design 'poison'"),
+        ("poison:labels=curve", "There is no design 'poison' with options.*Did you mean 'poisson'"),
+        ("mine:Design", "There is no design 'mine' with options.*Designs of your own are for Python."),
+        ("top_two:beta=.3:beta=.4", "The option beta of top_two is given twice; leave out one."),
         ("poisson:curve", "poisson has these: n_strata, kind, lam, floor, labels, interval, size; found 'curve'"),
         ("poisson:strata=3", "poisson has these"),
         ("thompson:lam=1", "thompson has none; found 'lam=1'"),

@@ -586,7 +586,8 @@ def test_simulate_refuses_as_start_does(pool_file):
     ("content", "said"),
     [
         (b"", "is empty"),
-        (b"x,bird,cat,dog\nbird,0,1,1\ndog,1,1,0\n", "has no row 'cat'"),
+        (b"x,bird,cat,dog\nbird,0,1,1\ndog,1,1,0\n", "row 'cat'; it needs one for every class"),
+        (b"x,bird,cat,dog\nbird,0,1,1\ndog,1,1,0\n", "'dog'), those too that are never predicted."),
         (b"x,bird,dog\nbird,0,1\ncat,1,1\ndog,1,0\n", "has no column 'cat'"),
         (b"bird,cat,dog\n0,1,2\n1,0,3\n1,1,0\n", "does not name its rows; put a column before the others"),
         (b"x,bird,cat,cat,dog\nbird,0,1,1,1\n", "has two columns 'cat'"),
