@@ -59,7 +59,7 @@ def label(
     need_server()
     from bayes_assess.web.server import Page, serve
 
-    check_goal(width, level)
+    check_goal(width, level, show_answer)
     if read_notice(run) is not None:
         raise OutputError(f"The page of {run} is served already; use that one, or end it first.")
     pictures = Pictures.of(images)

@@ -17,7 +17,7 @@ _ARGUMENT = re.compile(
     r"(?:\[\.\.\.\]|\{\.\.\.\}|'(?P<text>[^']*)'|(?P<number>[0-9][\w.]*\w|[0-9])|\((?P<pair>[\w.-]+, [\w.-]+)\))?"
 )
 # Names alone: such as are no words of English, and words that a value was found for.
-_NAME = re.compile(r"(?<![\w.'\"`(=:-])([a-z]+(?:_[a-z]+)+(?![\w='\"`(.])|(?<= for )[a-z]+(?=; found | [<>]=? ))")
+_NAME = re.compile(r"(?<![\w.'\"`(=:-])([a-z]+(?:_[a-z]+)+(?![\w='\"`(]|\.\w)|(?<= for )[a-z]+(?=; found | [<>]=? ))")
 
 
 def with_options(message: str, options: Mapping[str, str]) -> str:
@@ -42,6 +42,8 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
     "By 'poisson:labels=curve', such as poisson:labels=curve."
     >>> with_options("A number in (0, 1] for p_min; found 3.", {"p_min": "--p-min"})
     'A number in (0, 1] for --p-min; found 3.'
+    >>> with_options("A file labels_of.csv; leave out p_min.", {"p_min": "--p-min", "labels_of": "--labels"})
+    'A file labels_of.csv; leave out --p-min.'
     """
 
     def written(found: re.Match[str]) -> str:

@@ -102,7 +102,9 @@ def Compare(
         if {positive, pair} != {None} or values is not None:
             raise QuestionError("Calibration errors have no positive class, values or pairs; leave them out.")
         if by is None or first is None or second is None or np.ndim(first) or np.ndim(second):
-            raise QuestionError("Calibration errors are compared of two groups by name: Compare(first, second, by=).")
+            raise QuestionError(
+                "Calibration errors are compared of two groups by name, not of all pairs: give first=, second= and by=."
+            )
         return TwoCalibrations(by, checked_rope(rope), first, second, 10 if bins is None else bins, target=target)
     if bins is not None:
         raise QuestionError("Bins of the confidence are for measure='ece'; leave out bins=.")

@@ -11,7 +11,7 @@ from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.text import labels_suggest, plural
-from bayes_assess.errors import BayesAssessError, BudgetError
+from bayes_assess.errors import BayesAssessError, BudgetError, QuestionError
 from bayes_assess.results import PrecisionCurveResult, Result
 from bayes_assess.sessions.planning import items_asked_of, labels_to_width
 from bayes_assess.sessions.session import AnySession
@@ -20,8 +20,10 @@ _FEWEST = 10  # labels, before which nothing is foreseen
 _ALL = "All is labelled that the answer depends on."
 
 
-def check_goal(width: float | None, level: float | None) -> None:
+def check_goal(width: float | None, level: float | None, show_answer: bool = True) -> None:
     """Raise QuestionError or BudgetError if these are no level of an interval and no width that it may have.
+
+    So they are where the answer so far, whose interval it would be, is not shown.
 
     Examples
     --------
@@ -33,6 +35,8 @@ def check_goal(width: float | None, level: float | None) -> None:
         checked_level(level)
     if width is not None and not (is_number(width) and 0 < width < math.inf):
         raise BudgetError(f"The width that an interval is to have is a positive number; found {show(width)}.")
+    if not show_answer and (width, level) != (None, None):
+        raise QuestionError("Width and level are those of the answer so far, which is not shown; add show_answer.")
 
 
 def standing(session: AnySession, width: float | None = None, level: float | None = None) -> dict[str, Json]:

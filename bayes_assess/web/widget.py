@@ -59,7 +59,7 @@ def label(
     OutputError
         If anywidget is not installed, or `session` is none.
     QuestionError, BudgetError
-        If the level or the width is none.
+        If the level or the width is none, or the answer that they are of is not shown.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def label(
         raise OutputError('Labelling in a notebook needs anywidget: pip install "bayes-assess[notebooks]".') from None
     if not isinstance(session, Session):
         raise OutputError(f"The page asks for the items of a session, which assess(...) starts; found {show(session)}.")
-    check_goal(width, level)
+    check_goal(width, level, show_answer)
     pictures = Pictures.of(images)
     if pictures.folder is not None:
         raise OutputError("A notebook shows pictures by their addresses; bayes-assess label shows those of a folder.")

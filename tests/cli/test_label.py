@@ -109,6 +109,8 @@ def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
     [
         (["--level", "3"], "lies between 0 and 1"),
         (["--width", "-1"], "is a positive number; found -1"),
+        (["--width", "0.1"], "are those of the answer so far, which is not shown; add --show-answer."),
+        (["--level", "0.9"], "are those of the answer so far, which is not shown; add --show-answer."),
         (["--port", "99999"], "port must be 0-65535; take another --port"),
         (["--host", "nobody.invalid"], "take another --host"),
     ],

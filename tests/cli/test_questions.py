@@ -578,6 +578,14 @@ def test_a_question_that_makes_no_sense(pool_file, tmp_path, options, said):
     assert not (tmp_path / "run.db").exists()
 
 
+def test_what_is_to_be_left_out_or_added_is_named_as_an_option(pool_file, tmp_path):
+    call = "start", pool_file, "--out", tmp_path / "run.db"
+    said = refused(*call, "--prior", "learned", "--prior-strength", 5)
+    assert said.endswith("finds its strength from the labels; leave out --prior-strength.")
+    said = refused(*call, "--question", "compare", "--by", "prediction", "--measure", "ece")
+    assert said.endswith("by name, not of all pairs: give --first, --second and --by.")
+
+
 def test_simulate_refuses_as_start_does(pool_file):
     assert "--m belongs" in refused("simulate", pool_file, "--labels", "other", "--m", 2)
 

@@ -57,6 +57,8 @@ def test_what_is_no_session_and_no_goal_is_refused(session):
         ba.label(ba.Pool(predictions=["cat", "dog"]))
     with pytest.raises(ba.BudgetError, match="is a positive number; found -1"):
         ba.label(session, width=-1)
+    with pytest.raises(ba.QuestionError, match="which is not shown; add show_answer"):
+        ba.label(session, width=0.1)
     with pytest.raises(ba.QuestionError, match="found 95"):
         ba.label(session, level=95)
     assert not session.n_pending
