@@ -12,8 +12,9 @@ labels that differ. N labels of one item, n_c of them of class c, have the proba
     (1 / C) sum over c of (1 - e)^n_c (s e)^(N - n_c),
 
 by which items with more than two labels count, also where the first two decided that there be a third; two labels give
-delta and 1 - delta. The label in force is wrong with odds of the sum over the other classes to its own term; where a
-person decided on it, it is right, where a rule did, it is not known to be. w is the mean over all labels in force.
+delta and 1 - delta, up to factors. The label in force is wrong with odds of the sum over the other classes to its own
+term; where a person decided on it, it is right, where a rule did, it is not known to be. w is the mean over all labels
+in force.
 
 Of a share p, such as the accuracy or the rate of positive labels, labels then show q = (1 - w) p + s w (1 - p), so that
 draws of q from the posterior that takes labels for the truth, and of w, give p = (q - s w) / (1 - w - s w).
@@ -68,7 +69,7 @@ class LabellingError:
     Parameters
     ----------
     differing : float
-        Items whose labels differ, d; one with more than two labels by the share of their pairs.
+        Items whose labels differ, d where all have two.
     shared : int
         Items that two annotators or more labelled, n.
     n_classes : int
@@ -79,8 +80,6 @@ class LabellingError:
     level : float in (0, 1)
         Of `interval`.
     seed : int
-    by_pairs : bool
-        Whether some of the items that differ have more than two labels.
     several : tuple of (tuple of int, int)
         Votes of items with more than two labels by class, those without any left out, and how many such items there
         are; they are among the `shared` ones.
@@ -98,7 +97,6 @@ class LabellingError:
     kinds: tuple[tuple[int, ...], ...]
     level: float = 0.95
     seed: int = 0
-    by_pairs: bool = False
     several: tuple[tuple[tuple[int, ...], int], ...] = ()
 
     @property
@@ -117,8 +115,8 @@ class LabellingError:
         rng, same = generator(self.seed, "labelling error"), 1 / (self.n_classes - 1)
         if not self.several:
             return _errors_of(rng.beta(0.5 + self.differing, 0.5 + self.shared - self.differing, _DRAWS), same)
-        apart = sum(n * _apart(votes) for votes, n in self.several)
-        d, n = round(self.differing - apart), self.shared - sum(n for _, n in self.several)  # of two labels each
+        d = self.differing - sum(n for votes, n in self.several if len(votes) > 1)  # of items with two labels
+        n = self.shared - sum(n for _, n in self.several)
         # On points x, delta = sin(x)^2 / (1 + s), over which the prior of delta is nearly flat.
         x = (np.arange(_POINTS) + 0.5) / _POINTS * np.pi / 2
         delta = np.sin(x) ** 2 / (1 + same)
@@ -166,10 +164,8 @@ class LabellingError:
                 f"to {result.question.name}."
             )
         if self.interval[1] > _MOST:
-            by_pairs = ", by the share of pairs where an item has more than two" * self.by_pairs
-            differing = f"{round(self.differing, 2):,g} of {plural(self.shared, 'item')}{by_pairs}"
             raise LabelError(
-                f"Labels differ on {differing}, so that up to "
+                f"Labels differ on {self.differing:,.0f} of {plural(self.shared, 'item')}, so that up to "
                 f"{self.interval[1]:.0%} may be wrong: too many, or too few items with two labels to tell. Let "
                 "annotators label more of the same items, or agree on what the labels mean."
             )
@@ -225,12 +221,6 @@ def _errors_of(delta: Float[np.ndarray, " S"], same: float) -> Float[np.ndarray,
     return (1 - np.sqrt(np.maximum(1 - (1 + same) * delta, 0.0))) / (1 + same)
 
 
-def _apart(votes: Sequence[int]) -> float:
-    """Return the share of pairs of an item's labels that differ."""
-    total = sum(votes)
-    return 1 - sum(n * (n - 1) for n in votes) / (total * (total - 1))
-
-
 def _votes(e: Float[np.ndarray, " S"], n_classes: int, votes: Sequence[int]) -> Float[np.ndarray, "C S"]:
     """Return the probability of an item's votes given that it is of each class that has some, and of all others."""
     right, other, total = 1 - e, e / (n_classes - 1), sum(votes)
@@ -268,12 +258,11 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
         kinds[votes] += 1
     several = tuple((votes, n) for votes, n in sorted(patterns.items()) if sum(votes) > 2)
     return LabellingError(
-        differing=sum(n * _apart(votes) for votes, n in sorted(patterns.items())),
+        differing=sum(n for votes, n in patterns.items() if len(votes) > 1),
         shared=len(shared),
         n_classes=pool.n_classes,
         kinds=tuple((*votes, n) for votes, n in sorted(kinds.items())),
         level=level,
         seed=campaign._seed,
-        by_pairs=any(len(votes) > 1 for votes, _ in several),
         several=several,
     )
