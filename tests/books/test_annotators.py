@@ -207,6 +207,17 @@ def test_sheets_of_disagreements_have_no_columns_of_who_said_nothing_of_their_it
     assert found.labels["A3"].tolist() == [None, None]
 
 
+def test_who_found_that_no_class_applies_is_told_from_who_said_nothing():
+    a = ba.assess(ba.Pool(predictions=["cat;dog", "cat"], multilabel=True), ba.Metric("f1_micro"))
+    a.tell([0, 1], ["-", "cat"], annotator="A1")
+    a.tell([0, 1], ["cat", "dog"], annotator="A2")
+    a.tell([1], ["-"], annotator="A3")
+    found = a.disagreements()
+    assert found.table()["A1"].tolist() == ["-", "cat"]
+    assert found.table()["A3"].tolist() == ["", "-"]
+    assert found.labels["A3"].tolist() == [None, "-"]
+
+
 @pytest.mark.parametrize("case", ["arms", "poisson", "label sets"])
 def test_a_resumed_session_has_the_same_annotators_and_the_same_answer(case, tmp_path):
     path = tmp_path / "run.db"

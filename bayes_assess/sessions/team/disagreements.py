@@ -58,7 +58,10 @@ class Disagreements(LabelSheet):
 
     def table(self) -> Table:
         """Tabulate what every annotator said, and the label in force."""
-        columns = {"id": self.ids, **self._said(), **self._shown_alone(), "in_force": self.in_force}
+        said = self._said()
+        if any("-" in labels for labels in said.values()):  # a label, of sets; tables print None so, too
+            said = {name: np.where(np.equal(labels, None), "", labels) for name, labels in said.items()}
+        columns = {"id": self.ids, **said, **self._shown_alone(), "in_force": self.in_force}
         return Table(columns | {"resolved": self.resolved}, title=self._title())
 
     def _shown(self) -> dict[str, np.ndarray]:

@@ -240,7 +240,11 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
     book, pool = campaign._annotators, campaign.pool
     level = checked_level(level)
     if pool.multilabel or pool.exact is not None or pool.n_classes < 2:
-        raise LabelError("How often labels are wrong is known of items with one label each, of two classes or more.")
+        here = "sets of classes" if pool.multilabel else "numbers" if pool.exact is not None else "of one class"
+        raise LabelError(
+            "How often labels are wrong is known of items with one label each, of two classes or more; here labels are "
+            f"{here}."
+        )
     if not len(book.shared):
         raise LabelError(
             "No item has labels of two annotators yet, so that nothing shows how often labels are wrong; let a second "

@@ -194,6 +194,9 @@ def test_what_cannot_be_counted_on_is_refused():
         whole.labelling_error().adjusted(whole.result())
     with pytest.raises(ba.LabelError, match="No item has labels of two annotators"):
         ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).labelling_error()
+    rated = ba.assess(ba.Pool(predictions=[0.1, 0.7], bounds=(0, 1)), ba.Metric("mae"))
+    with pytest.raises(ba.LabelError, match="of two classes or more; here labels are numbers"):
+        rated.labelling_error()
     many, _, _ = campaign(2, rate=0.4)
     with pytest.raises(ba.LabelError, match="too many, or too few items"):
         many.labelling_error().adjusted(many.result())
