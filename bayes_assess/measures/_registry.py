@@ -73,7 +73,13 @@ def _meant(text: str) -> str:
         return f"it is {_OF_THE_OTHER_CLASS[other]!r} of the negative class: name that as the positive one."
     if near_names(text, _CALIBRATION_ERRORS, cutoff=1.0):
         return "calibration errors are what the questions Calibration and LeastCalibrated ask for."
-    if _OF_RANKS.fullmatch(text.removesuffix("_score").lower()):
+    if _OF_RANKS.fullmatch(name := text.removesuffix("_score").lower()):
+        if name.startswith("r"):
+            return (
+                "of a pool of queries with all their candidates, the first k of each predicted positive, it is "
+                "Metric('recall'), and its mean over queries Metric('recall', by='query', average='macro'); of one "
+                "ranked list the question PrecisionCurve has recall at every rank."
+            )
         return (
             "of one ranked list the question PrecisionCurve has precision, recall and F1 at every rank; of many short "
             "ones Rate is the mean precision, and Rate or Mean by the rank has it, or the mean grade, rank by rank."

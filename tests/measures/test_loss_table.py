@@ -382,10 +382,16 @@ def test_only_the_pools_own_predictions_have_scores():
 
 
 @pytest.mark.parametrize(
-    "name", ["precision_at_10", "p@5", "Recall@100", "ndcg", "ndcg_at_10", "ndcg_score", "mrr", "map"]
+    "name", ["precision_at_10", "p@5", "hit@100", "ndcg", "ndcg_at_10", "ndcg_score", "mrr", "map"]
 )
 def test_measures_of_ranks_are_refused_with_what_has_them(name):
     with pytest.raises(QuestionError, match=f"no measure '{name}'; of one ranked list the question PrecisionCurve"):
+        ba.Metric(name)
+
+
+@pytest.mark.parametrize("name", ["Recall@100", "recall_at_k", "r@5"])
+def test_recall_at_a_rank_is_that_of_a_pool_of_all_candidates(name):
+    with pytest.raises(QuestionError, match=rf"'{name}'; of a pool of queries with all their candidates.*by='query'"):
         ba.Metric(name)
 
 
