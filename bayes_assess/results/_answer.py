@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,11 +31,14 @@ class Shares(NamedTuple):
         Labels of every group.
     size : (G,) integers, or a number
         Items of every group.
+    group_of : function, optional
+        Returns the group of every item of an array of them, where that is known.
     """
 
     draws: Float[np.ndarray, "S ..."]
     labelled: Int[np.ndarray, " G"] | float
     size: Int[np.ndarray, " G"]
+    group_of: Callable[[Int[np.ndarray, " n"]], Int[np.ndarray, " n"]] | None = None
 
 
 class Answer(ABC):

@@ -176,7 +176,9 @@ class GroupResult(Ranks[Groupwise, GroupSectionT_co], Generic[GroupSectionT_co])
     @property
     def item_shares(self) -> Shares | None:
         """Posterior draws of accuracies; None of what is no share of items that labels show one by one."""
-        return Shares(np.asarray(self.draws), self.labelled, self.size) if self.question.of_shares else None
+        if not self.question.of_shares:
+            return None
+        return Shares(np.asarray(self.draws), self.labelled, self.size, self.cells.source.cells_of)
 
     def _draw_ranks(self) -> Int[np.ndarray, "S J"]:
         """Rank every group with a value in every draw; ties are broken at random."""

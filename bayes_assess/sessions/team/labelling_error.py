@@ -13,8 +13,8 @@ labels that differ. N labels of one item, n_c of them of class c, have the proba
 
 by which items with more than two labels count, also where the first two decided that there be a third; two labels give
 delta and 1 - delta, up to factors. The label in force is wrong with odds of the sum over the other classes to its own
-term; where a person decided on it, it is right, where a rule did, it is not known to be. w is the mean over all labels
-in force.
+term; where a person decided on it, it is right, where a rule did, it is not known to be. w is the mean over the labels
+in force of a group, where these are known, or over all.
 
 Of a share p, such as the accuracy or the rate of positive labels, labels then show q = (1 - w) p + s w (1 - p), so that
 draws of q from the posterior that takes labels for the truth, and of w, give p = (q - s w) / (1 - w - s w).
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.results import PrecisionCurveResult, Result
+from bayes_assess.results._answer import Shares
 from bayes_assess.sessions.campaign import Campaign
 
 _DRAWS = 4_000
@@ -83,6 +84,8 @@ class LabellingError:
     several : tuple of (tuple of int, int)
         Votes of items with more than two labels by class, those without any left out, and how many such items there
         are; they are among the `shared` ones.
+    labels : (items, kinds), arrays of integers, optional
+        All items that have a label, and which of `kinds` it is of.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class LabellingError:
     level: float = 0.95
     seed: int = 0
     several: tuple[tuple[tuple[int, ...], int], ...] = ()
+    labels: tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def rate(self) -> float:
@@ -170,9 +174,9 @@ class LabellingError:
                 "annotators label more of the same items, or agree on what the labels mean."
             )
         draws = np.asarray(shares.draws, np.float64)
-        rng, wrong = generator(self.seed, "adjusted"), self._wrong
-        w = rng.choice(wrong, len(draws)).reshape(-1, *(1,) * (draws.ndim - 1))
-        same = 1 / (self.n_classes - 1)
+        rng, same = generator(self.seed, "adjusted"), 1 / (self.n_classes - 1)
+        w = self._wrong_among(self._kinds_by_group(shares))[rng.choice(_DRAWS, len(draws))]
+        w = w if draws.ndim > 1 else w[:, 0]
         labelled, size = shares.labelled, shares.size
         # In the labels themselves as many are wrong as chance has it.
         moved = rng.normal(size=draws.shape) * np.sqrt(labelled * w * (1 - w)) / np.maximum(size, 1)
@@ -207,12 +211,29 @@ class LabellingError:
     @property
     def _wrong(self) -> Float[np.ndarray, " S"]:
         """Probability that a label in force is wrong, by draws of e."""
-        e, total = self.draws, sum(n for *_, n in self.kinds)
-        probability = np.zeros_like(e)
-        for *votes, n in self.kinds:
+        return self._wrong_among(self._of_all)[:, 0]
+
+    @property
+    def _of_all(self) -> Float[np.ndarray, "n 1"]:
+        """Labels of all groups together, by kind."""
+        return np.array([[n] for *_, n in self.kinds], np.float64)
+
+    def _kinds_by_group(self, shares: Shares) -> Float[np.ndarray, "n G"]:
+        """Count labels by kind and group, those of all in the place of groups that have none or are not known."""
+        if shares.group_of is None or self.labels is None:
+            return self._of_all
+        items, kind = self.labels
+        by_group = np.zeros((len(self.kinds), shares.draws.shape[-1]))
+        np.add.at(by_group, (kind, shares.group_of(items)), 1)
+        return np.where(by_group.sum(0) > 0, by_group, self._of_all)
+
+    def _wrong_among(self, counts: Float[np.ndarray, "n G"]) -> Float[np.ndarray, "S G"]:
+        """Return the probability that one of so many labels of every kind is wrong, by draws of e."""
+        probability = np.zeros((len(self.draws), counts.shape[1]))
+        for (*votes, _), share in zip(self.kinds, counts / counts.sum(0), strict=True):
             if any(votes):
-                of_classes = _votes(e, self.n_classes, votes)
-                probability += n / total * of_classes[1:].sum(0) / np.maximum(of_classes.sum(0), 1e-300)
+                of_classes = _votes(self.draws, self.n_classes, votes)
+                probability += np.outer(of_classes[1:].sum(0) / np.maximum(of_classes.sum(0), 1e-300), share)
         return probability
 
 
@@ -251,22 +272,24 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
             "one label some of the same items, and say whose labels they are when they are told."
         )
     patterns: Counter[tuple[int, ...]] = Counter()
-    kinds: Counter[tuple[int, ...]] = Counter()
+    votes_of: dict[int, tuple[int, ...]] = {}
     shared, decided = set(book.shared.tolist()), book.decided
     for item, code in zip(*(column.tolist() for column in campaign._items.told), strict=True):
         by_code = Counter(book.of_item(item).values()) if item in shared else Counter((code,))
         if item in shared:
             patterns[tuple(sorted(by_code.values(), reverse=True))] += 1
         ours = by_code.pop(code, 0)
-        votes = (0, 0) if item in decided else (ours, *(sorted(by_code.values(), reverse=True) or (0,)))
-        kinds[votes] += 1
+        votes_of[item] = (0, 0) if item in decided else (ours, *(sorted(by_code.values(), reverse=True) or (0,)))
+    kinds = sorted(Counter(votes_of.values()).items())
+    place = {votes: at for at, (votes, _) in enumerate(kinds)}
     several = tuple((votes, n) for votes, n in sorted(patterns.items()) if sum(votes) > 2)
     return LabellingError(
         differing=sum(n for votes, n in patterns.items() if len(votes) > 1),
         shared=len(shared),
         n_classes=pool.n_classes,
-        kinds=tuple((*votes, n) for votes, n in sorted(kinds.items())),
+        kinds=tuple((*votes, n) for votes, n in kinds),
         level=level,
         seed=campaign._seed,
         several=several,
+        labels=(np.array(list(votes_of), np.intp), np.array([place[votes] for votes in votes_of.values()], np.intp)),
     )
