@@ -12,7 +12,10 @@ from numpyro.infer import MCMC, NUTS
 from scipy import special, stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import x64
 from bayes_assess.models import hierarchical_calibration as model
+from bayes_assess.models._numerics import calibration_points
 from bayes_assess.models._numerics.calibration_points import DEPARTURES, N_POINTS
 from bayes_assess.models.alike_or_apart import AlikeOrApart
 from bayes_assess.models.belief import is_belief
@@ -29,6 +32,18 @@ ALPHA = 1e-4  # false-alarm rate of one calibration test
 def effective_size(belief):
     weight = np.asarray(belief.weight)
     return 1 / (weight**2).sum(-1)
+
+
+@pytest.mark.parametrize("known", [[], [4], [2, 5]])
+def test_groups_without_labels_are_fitted_as_if_looked_at_one_by_one(known):
+    rng, labels = np.random.default_rng(0), np.zeros((1, 7, 3))
+    labels[:, known] = rng.integers(1, 9, (1, len(known), 3))
+    counts = rng.normal(1, 1, (7, 3)), rng.binomial(labels.astype(int), 0.8).astype(float), labels
+    with engine.eager():
+        found = calibration_points.weighted_points(*counts)
+        every = x64(calibration_points._points)(*counts, calibration_points._uniform_points())
+    for one, other in zip(found, every, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 def values_of_points(belief):

@@ -15,6 +15,7 @@ from numpyro.infer import MCMC, NUTS, init_to_median
 from scipy import special, stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.models._numerics import dirichlet_points
 from bayes_assess.models._numerics.special import log_rising
 from bayes_assess.models.belief import merge_columns
@@ -116,6 +117,15 @@ def test_the_logarithm_of_the_rising_factorial_is_right_to_the_tenth_digit():
     exact = special.gammaln(x + n) - special.gammaln(x)
     np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-9)  # the difference of gammaln has lost digits itself
     assert (found[n == 0] == 0).all()
+
+
+def test_rising_factorials_of_none_are_left_out_on_numpy():
+    x, n = np.full((3, 4), 0.5), np.array([0.0, 0.0, 3.0, 0.0])
+    with engine.eager():
+        found = log_rising(x, n)
+        alone = log_rising(x[:, 2], np.full(3, 3.0))
+    assert (found[:, 2] == alone).all()
+    assert (np.delete(found, 2, 1) == 0).all()
 
 
 @pytest.mark.slow

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from bayes_assess._tools.axes import FloatGroups
-from bayes_assess._tools.engine import gammaln, xp
+from bayes_assess._tools.engine import gammaln, is_eager, xp
 from bayes_assess._tools.shapes import Array, Float
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 # Stirling's series: log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_j c_j / x^(2 j - 1).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 _SERIES_FROM = 12.0
+_FEW = 0.5  # share of numbers other than 0, below which these are looked at alone
 _SHIFT = 8  # arguments from which five terms of the series leave 1e-11
 
 
@@ -65,6 +68,11 @@ def log_rising(x: Array, n: Array) -> Array:
     ...     round(float(jax.numpy.exp(log_rising(0.5, jax.numpy.float64(3.0)))), 9)  # 0.5 * 1.5 * 2.5
     1.875
     """
+    if is_eager() and np.count_nonzero(n) < _FEW * np.size(n):
+        some = np.broadcast_to(n != 0, np.broadcast_shapes(np.shape(x), np.shape(n)))
+        logs = np.zeros(some.shape)
+        logs[some] = log_rising(np.broadcast_to(x, some.shape)[some], np.broadcast_to(n, some.shape)[some])
+        return logs
     above = x + n
     y, z = x + _SHIFT, above + _SHIFT
 
