@@ -26,8 +26,8 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 
-_FEW, _MANY = 8, 64  # measures, beyond which products of matrices are sooner, and those without a number for every cell
-_SMALL, _SPARSE = 100_000, 0.05  # numbers, and share of those that are not 0, below which these are multiplied alone
+_FEW, MANY = 8, 64  # measures, beyond which products of matrices are sooner, and those without a number for every cell
+_SMALL, SPARSE = 100_000, 0.05  # numbers, and share of those that are not 0, below which these are multiplied alone
 _TAILS = 0.2  # share of T_s on either side that is clipped: the covariance would chase draws of the tails
 
 
@@ -41,8 +41,8 @@ def without_zeros(influence: Float[Array, "K J"]) -> Any:
     (400, (400, 400))
     """
     n_numbers = influence.size
-    small = influence.shape[1] <= _MANY or n_numbers <= _SMALL
-    if not engine.is_eager() or small or np.count_nonzero(influence) > _SPARSE * n_numbers:
+    small = influence.shape[1] <= MANY or n_numbers <= _SMALL
+    if not engine.is_eager() or small or np.count_nonzero(influence) > SPARSE * n_numbers:
         return influence
     from scipy import sparse  # takes long to import
 
@@ -94,7 +94,7 @@ def expected_reduction(
     n_open = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
     alike = within * (1 + xp.maximum(n_open - 1, 0) / (worth + 1))
 
-    if engine.is_eager() and influence.shape[1] > _MANY:
+    if engine.is_eager() and influence.shape[1] > MANY:
         return _of_many(influence, away, weight, alike, spread, n_open, extra, behind)
 
     def reduction(influence: Float[Array, " K"]) -> tuple[Float[Array, " K"], Float[Array, ""]]:

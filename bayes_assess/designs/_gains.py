@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction, without_zeros
+from bayes_assess.acquisition.measure_variance import MANY, SPARSE, drawn_reduction, expected_reduction, without_zeros
 from bayes_assess.designs._audit import telling
 from bayes_assess.designs._belief_state import BeliefState, OtherLabels
+from bayes_assess.measures import LossTable
 
 _MOST_THRESHOLDS = 32  # of a curve that decisions look at
 
@@ -20,12 +23,15 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
         return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
     inputs = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
+    apart = _apart(state)
+    if apart is not None:
+        return expected_reduction(*inputs, apart.astype(np.float32))
     return expected_reduction(*inputs, *_influence(state), _at_mean(state)[2])
 
 
 def handed_out(before: BeliefState, after: BeliefState) -> BeliefState:
     """Let a state keep what eager steps know of another one from which it differs by pending items and the audit."""
-    return engine.carried(before, after, _at_mean, _outcomes, _share_of_events, _telling)
+    return engine.carried(before, after, _believed, _apart, _at_mean, _outcomes, _share_of_events, _telling)
 
 
 def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
@@ -37,9 +43,32 @@ def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
 
 
 @engine.kept
+def _believed(state: BeliefState) -> Float[Array, "K O"]:
+    """Return the posterior mean of a state."""
+    return state.probabilities()
+
+
+@engine.kept
+def _apart(state: BeliefState) -> Any:
+    """Compute by how much an item with the event raises every output beyond one without, as a sparse matrix (K, J).
+
+    On NumPy, of many outputs and two outcomes, as of a thousand groups: a cell bears on the measures of one. None
+    otherwise.
+    """
+    measure = state.measure
+    table: Any = measure.table
+    is_of_many = engine.is_eager() and isinstance(table, LossTable) and len(table.outputs) > MANY
+    if not is_of_many or measure.sought or not state.errors.is_trivial or table.losses.density > SPARSE:
+        return None
+    directions = table.sparse_directions(measure.risk(state.masses(_believed(state))))
+    without, with_event = (directions[2 * measure.attribute + outcome] for outcome in range(2))
+    return (with_event - without) / measure.size.sum()
+
+
+@engine.kept
 def _at_mean(state: BeliefState) -> tuple[Float[Array, "K O"], Float[Array, "K O J"], Float[Array, " J"] | None]:
     """Return the posterior mean of a state and `_directions` there."""
-    believed = state.probabilities()
+    believed = _believed(state)
     return believed, *_directions(state, believed)
 
 
@@ -63,19 +92,24 @@ def _directions(
     return directions[measure.attribute] / measure.size.sum(), behind
 
 
-def at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
+def at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Any]:
     """Return the believed share of events, the items that may be drawn, and what each label tells, see `audit_plan`."""
     return _share_of_events(state), state.remaining, _telling(state)
 
 
 @engine.kept
 def _share_of_events(state: BeliefState) -> Float[Array, ""]:
-    believed, _, _ = _at_mean(state)
-    return xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
+    return xp.take_along_axis(state.masses(_believed(state)), state.event[:, None], axis=1).sum()
 
 
 @engine.kept
-def _telling(state: BeliefState) -> Float[Array, "K J"]:
+def _telling(state: BeliefState) -> Any:
+    """Return what a label tells of every output, (K, J); of many as a sparse matrix."""
+    apart = _apart(state)
+    if apart is not None:
+        variance = apart.power(2)
+        variance.data = telling(variance.data * np.repeat(_believed(state).prod(1), np.diff(variance.indptr)))
+        return variance
     believed, directions, _ = _at_mean(state)
     mean = (believed[:, :, None] * directions).sum(1)
     return telling((believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Scalar
 from bayes_assess.measures._losses import DenseLosses, SparseLosses
 from bayes_assess.measures._shapes import as_cells, as_risk
 from bayes_assess.measures._stacked import Part, defined, jacobian, touched, value
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 FloatCells = Float[Array, "*batch A C"] | Float[np.ndarray, "*batch A C"]
 FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
@@ -142,6 +145,12 @@ class LossTable:
     def directions(self, risk: Float[Array, " D"]) -> Float[Array, "A C K"]:
         """Compute Dg(R) l(a, y), (A, C, K), the influence of an item on every measure; for few outputs."""
         return self.losses.project(xp.asarray(self.jacobian(risk)))
+
+    def sparse_directions(self, risk: Float[np.ndarray, " D"]) -> sparse.csr_array:
+        """Compute `directions` as a sparse matrix (A C, K), on NumPy; for many outputs of few losses each."""
+        from scipy import sparse  # takes long to import
+
+        return self.losses.sparse @ sparse.csc_array(np.asarray(self.jacobian(risk)).T)
 
     @x64
     def squared_norms(self, risk: Float[Array, " D"]) -> Float[Array, "A C"]:

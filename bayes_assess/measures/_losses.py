@@ -49,20 +49,20 @@ class DenseLosses:
             return xp.einsum("ac,acd->d", share, self.values, precision="highest")
         cells = share.reshape(*share.shape[:-2], -1)  # one product of matrices for many draws
         if share.ndim == 3 and self._leaves_out_zeros(share.size * self.size):
-            return cells @ self._sparse
+            return cells @ self.sparse
         return xp.matmul(cells, xp.reshape(self.values, (-1, self.size)), precision="highest")
 
     def _leaves_out_zeros(self, n_products: int) -> bool:
         """Whether a product of matrices with so many multiplications is one of the losses that are not 0."""
-        return engine.is_eager() and n_products > _LARGE and self._nonzero < _FEW
+        return engine.is_eager() and n_products > _LARGE and self.density < _FEW
 
     @cached_property
-    def _nonzero(self) -> float:
+    def density(self) -> float:
         """Share of the losses that are not 0."""
         return np.count_nonzero(self.values) / np.size(self.values)
 
     @cached_property
-    def _sparse(self) -> sparse.csr_array:
+    def sparse(self) -> sparse.csr_array:
         """The losses as a sparse matrix (A C, D)."""
         from scipy import sparse  # takes long to import
 
@@ -71,7 +71,7 @@ class DenseLosses:
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
         n_products = np.size(self.values) * len(jacobian)
         if self._leaves_out_zeros(n_products):
-            return (self._sparse @ np.asarray(jacobian).T).reshape(*self.values.shape[:2], -1)
+            return (self.sparse @ np.asarray(jacobian).T).reshape(*self.values.shape[:2], -1)
         if engine.is_eager() and n_products > _MANY:  # NumPy's sum is no product of matrices
             return np.asarray(self.values) @ np.asarray(jacobian).T
         return xp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")
@@ -113,6 +113,8 @@ class SparseLosses:
     is_dense: ClassVar[bool] = False
 
     def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
+        if engine.is_eager() and share.ndim == 3:
+            return share.reshape(len(share), -1) @ self.sparse
         weighted = xp.einsum("...ac,acz->...acz", share, self.values)
         if engine.is_eager() and share.ndim == 2 and weighted.dtype == np.float64:  # the same sums in less time
             return np.bincount(np.ravel(self.index), np.ravel(weighted), self.size)
@@ -164,6 +166,24 @@ class SparseLosses:
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return engine.mapped(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
+
+    @cached_property
+    def density(self) -> float:
+        """Share of the losses that are not 0."""
+        n_cells = self.index.shape[0] * self.index.shape[1]
+        return np.count_nonzero(self.values) / (n_cells * self.size)
+
+    @cached_property
+    def sparse(self) -> sparse.csr_array:
+        """The losses as a sparse matrix (A C, D)."""
+        from scipy import sparse  # takes long to import
+
+        n_cells, width = self.index.shape[0] * self.index.shape[1], self.index.shape[2]
+        entries = np.ravel(self.values), np.ravel(self.index), np.arange(n_cells + 1) * width
+        losses = sparse.csr_array(entries, shape=(n_cells, self.size), copy=True)
+        losses.sum_duplicates()
+        losses.eliminate_zeros()
+        return losses
 
     def _project_one(self, row: Float[Array, " D"]) -> Float[Array, "A C"]:
         if engine.is_eager():

@@ -42,6 +42,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, falls
 from bayes_assess.questions._curve_coordinates import MOST_GROUPS, MOST_JUDGES
 
+_LARGEST_DENSE = 2**26  # losses: 0.5 GB
 _MEANS = ("accuracy", "zero_one_loss", "hamming_loss")
 MOST_CLASSES = 200  # of measures that need all of a label
 MOST_RATINGS = 7  # classes of ordinal labels that are believed one by one; of more it is their means
@@ -303,7 +304,7 @@ def merged(
     size, shape = given.losses.size, (len(present), -1)
     places = index + np.array([[0], [size]])
     distinct, place = distinct_rows(places.reshape(shape), values.reshape(shape), 2 * size)
-    losses = losses_of(index[distinct], values[distinct], size, largest=np.iinfo(int).max)
+    losses = losses_of(index[distinct], values[distinct], size, largest=_LARGEST_DENSE)
     matters = bool(np.asarray(table.nonzero).any())  # nothing does to a difference of what is alike
     nonzero = (values[distinct] != 0).any(-1) & matters
     return place[pair.ravel()], replace(table, losses=losses, nonzero=nonzero)

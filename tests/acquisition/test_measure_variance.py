@@ -145,15 +145,15 @@ def test_many_outputs_of_which_cells_bear_on_few_are_summed_as_all(behind, monke
 
     def reductions(influence, few_measures, many_measures):
         monkeypatch.setattr(measure_variance, "_FEW", few_measures)
-        monkeypatch.setattr(measure_variance, "_MANY", many_measures)
+        monkeypatch.setattr(measure_variance, "MANY", many_measures)
         with engine.eager():
             return expected_reduction(*few, influence, extra, behind)
 
     one_by_one = reductions(influence, 20, 20)
     np.testing.assert_allclose(reductions(influence, 8, 20), one_by_one, rtol=1e-5)
     monkeypatch.setattr(measure_variance, "_SMALL", 0)
-    monkeypatch.setattr(measure_variance, "_SPARSE", 0.1)
-    monkeypatch.setattr(measure_variance, "_MANY", 8)
+    monkeypatch.setattr(measure_variance, "SPARSE", 0.1)
+    monkeypatch.setattr(measure_variance, "MANY", 8)
     with engine.eager():
         thin = without_zeros(influence)
     assert thin.nnz == 4

@@ -298,6 +298,29 @@ def test_what_pending_items_do_not_change_is_computed_once_for_a_batch(measure, 
     assert len(computed) == 30
 
 
+@pytest.mark.parametrize("measure", ["f1", "accuracy"])
+def test_of_many_groups_labels_are_expected_to_tell_as_much_as_of_few(measure, monkeypatch):
+    """Of many what a cell tells is kept for its own group alone, and losses that are 0 may be left out."""
+    rng = np.random.default_rng(4)
+    labels = (rng.random(900) < 0.3).astype(int)
+    pool = ba.Pool(scores=rng.beta(1 + labels, 2 - labels), groups={"site": rng.integers(0, 70, 900)})
+
+    def asked(groups_are_many, largest):
+        monkeypatch.setattr(_gains, "MANY", 64 if groups_are_many else 100)
+        monkeypatch.setattr(_events, "_LARGEST_DENSE", largest)
+        a = ba.assess(pool, ba.Metric(measure, by="site"), design=VarianceReduction(audit=0.3), seed=0)
+        a.tell(ids := a.ask(25).ids, labels[ids])
+        state = a._state
+        with engine.eager(), in_64_bits():
+            told = _gains.at_stake(state)[2]
+            return gains(state), told.toarray() if groups_are_many else told, a.result().interval
+
+    every = asked(False, 2**26)
+    for largest in (2**26, 0):
+        for found, expected in zip(asked(True, largest), every, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize("kind", ["all negative", "all positive", "constant scores", "five scores", "no scores"])
 def test_pools_without_information_are_answered_without_nan(kind):
     labels = {"all negative": np.zeros(600, int), "all positive": np.ones(600, int)}.get(kind, LABELS)

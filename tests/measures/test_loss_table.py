@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,8 +87,23 @@ def test_means_of_many_draws_that_leave_out_losses_of_0_are_those_of_all(monkeyp
         found = table.mean(share)
         monkeypatch.setattr(_losses, "_LARGE", np.inf)
         expected = table.mean(share)
-    assert "_sparse" in vars(table.losses)  # the first time, not the second
+    assert "sparse" in vars(table.losses)  # the first time, not the second
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_sparse_directions_are_the_directions(form):
+    rng = np.random.default_rng(5)
+    pool = ba.Pool(predictions=rng.integers(0, 2, 400), groups={"site": rng.integers(0, 9, 400)}, classes=[0, 1])
+    _, table = table_for(["f1", "accuracy"], pool, by="site")
+    if form == "sparse":
+        table = replace(table, losses=losses_of(*compress(table.losses.dense()), table.n_losses, largest=0))
+    risk = rng.random(table.n_losses)
+    with engine.eager():
+        found = table.sparse_directions(risk)
+        dense = np.asarray(table.directions(risk))
+    np.testing.assert_allclose(found.toarray().reshape(dense.shape), dense, rtol=1e-12)
+    assert found.nnz == np.count_nonzero(dense)
 
 
 def test_sparse_losses_are_taken_and_projected_by_their_places():
@@ -99,6 +116,9 @@ def test_sparse_losses_are_taken_and_projected_by_their_places():
     with engine.eager():
         np.testing.assert_allclose(held.project(gradient), dense.project(gradient), rtol=1e-12)
         np.testing.assert_allclose(held.squares(gradient), dense.squares(gradient), rtol=1e-12)
+        share = rng.random((5, 6, 4))
+        np.testing.assert_allclose(held.mean(share), dense.mean(share), rtol=1e-12)
+    assert held.density == dense.density == np.count_nonzero(values) / values.size
     for some in (slice(None), rows):
         for taken in (places, np.arange(0, 60, 2)):  # of few rows, many are looked up entry by entry
             np.testing.assert_array_equal(held.columns(taken, some).dense(), values[some][..., taken])
