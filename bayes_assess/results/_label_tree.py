@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayes_assess._tools import engine
-from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.designs.adaptive import LabelTree
 from bayes_assess.models.dirichlet_tree import DirichletTree
@@ -39,9 +38,6 @@ def tree_to_arviz(
 
 
 def _drawn(tree: DirichletTree, seed: int, purpose: str, n: int) -> dict[str, np.ndarray]:
-    """Draw on NumPy: the program that draws takes a multiple of that to compile."""
-    with engine.eager():
-        drawn = engine.tree_map(np.asarray, tree).sample(jax_key(seed, purpose), n)
-    theta, psi = (np.asarray(draws) for draws in drawn)
+    theta, psi = tree.drawn(generator(seed, purpose), n)
     joint = np.swapaxes(theta[..., None] * psi, 1, 2)
     return {"theta": theta, "psi": psi, "probability": joint / np.maximum(joint.sum(-1, keepdims=True), 1e-300)}

@@ -20,6 +20,7 @@ from bayes_assess.models.dirichlet_tree import (
     program,
     statistics,
 )
+from bayes_assess.models.dirichlet_tree.explicit import explicit_tree
 
 # Two classes on an uneven binary tree, three on a tree of up to four children; a size each, for the compiler's sake.
 PAIR, TRIPLE = Tree(5), Tree(6, 4)
@@ -190,13 +191,27 @@ def test_a_flat_tree_is_a_dirichlet_law_over_the_blocks():
     np.testing.assert_allclose(posterior.predictive, (joint / joint.sum(0)).T, rtol=1e-13)
 
 
-def test_draws_have_the_mean_of_the_law_and_sum_to_one():
+@pytest.mark.parametrize("on_host", [False, True])
+def test_draws_have_the_mean_of_the_law_and_sum_to_one(on_host):
     posterior = a_prior(PAIR, 2).update(some_counts(PAIR, 2)[0])
-    theta, psi = posterior.sample(jax.random.key(0), 4000)
+    by_key = partial(posterior.sample, jax.random.key(0))
+    theta, psi = posterior.drawn(np.random.default_rng(0), 4000) if on_host else by_key(4000)
     np.testing.assert_allclose(np.asarray(psi).sum(-1), 1, rtol=1e-12)
     joint = np.swapaxes(np.asarray(theta)[..., None] * np.asarray(psi), 1, 2)  # theta and psi are independent
     error = (joint.mean(0) - np.asarray(posterior.mean)) / (joint.std(0) / np.sqrt(len(joint)))
     assert np.abs(error).max() < 4.5
+
+
+def test_draws_on_the_host_have_the_law_of_the_others():
+    """Fourth moments of these distributions are below six times those of normal ones."""
+    n = 20_000
+    for tree in (PAIR, TRIPLE, explicit_tree([[0, 1], [2, [3, 4]]])):
+        posterior = a_prior(tree, 2).update(some_counts(tree, 2)[0])
+        drawn, sampled = posterior.drawn(np.random.default_rng(0), n), posterior.sample(jax.random.key(0), n)
+        for one, other in zip(drawn, map(np.asarray, sampled), strict=True):
+            spread = np.maximum(other.std(0), 1e-9)
+            assert (np.abs(one.mean(0) - other.mean(0)) < 5 * spread * np.sqrt(2 / n)).all()
+            assert (np.abs(np.log(np.maximum(one.std(0), 1e-9) / spread)) < 5 * np.sqrt(17 / 2 / n)).all()
 
 
 # -- latent labels ---------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from bayes_assess._tools.levels import checked_strength
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError, PriorError
-from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, standard_dirichlet
+from bayes_assess.models._numerics.dirichlet_sampling import dirichlet_draw, log_multivariate_beta, standard_dirichlet
 from bayes_assess.models.dirichlet_tree.tree import Level
 from bayes_assess.models.dirichlet_tree.tree import Tree as Tree
 from bayes_assess.models.program_items import items_of
@@ -291,6 +291,21 @@ class DirichletTree:
         """
         return _sample(key, n, self)
 
+    def drawn(self, rng: np.random.Generator, n: int) -> tuple[Float[np.ndarray, "S C"], Float[np.ndarray, "S C K"]]:
+        """Draw the same on the host; of arrays of NumPy.
+
+        Examples
+        --------
+        >>> prior = DirichletTree.from_prior(n_classes=2, tree=Tree(5))
+        >>> theta, psi = prior.drawn(np.random.default_rng(0), 7)
+        >>> theta.shape, psi.sum(-1).round(6).tolist()[0]
+        ((7, 2), [1.0, 1.0])
+        """
+        with engine.eager():
+            belief = engine.tree_map(np.asarray, self)
+            theta, families = (dirichlet_draw(rng, part, (n,)) for part in (belief.alpha, _families(belief)))
+            return theta, _blocks(belief, families)
+
     @x64
     def log_prob(self, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
         """Log density at theta (..., C) and branch probabilities, a tuple of (..., C, n_l) as `beta` is.
@@ -386,14 +401,21 @@ def _log_constant(belief: DirichletTree) -> Float[Array, "*batch"]:
 
 @partial(engine.jit, static_argnums=1)
 def _sample(key: PRNGKey, n: int, belief: DirichletTree) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    alpha, tree = xp.asarray(belief.alpha), belief.tree
-    key_theta, key_psi = engine.random.split(key)
-    theta = standard_dirichlet(key_theta, xp.broadcast_to(alpha, (n, *alpha.shape)))
-    # All families of all levels at once; a child that is not there has parameter 0 and draws 0.
-    families = xp.concatenate([tree.siblings(beta, level) for level, beta in enumerate(belief.beta, start=1)], -2)
-    draws, start, branches = standard_dirichlet(key_psi, xp.broadcast_to(families, (n, *families.shape))), 0, []
+    parts = xp.asarray(belief.alpha), _families(belief)
+    keys = engine.random.split(key)
+    drawn = [standard_dirichlet(keys[i], xp.broadcast_to(part, (n, *part.shape))) for i, part in enumerate(parts)]
+    return drawn[0], _blocks(belief, drawn[1])
+
+
+def _families(belief: DirichletTree) -> Float[Array, "*batch C N H"]:
+    """Return the parameters of all families of all levels; of a child that is not there 0, so that it draws 0."""
+    return xp.concatenate([belief.tree.siblings(beta, level) for level, beta in enumerate(belief.beta, start=1)], -2)
+
+
+def _blocks(belief: DirichletTree, families: Float[Array, "*batch C N H"]) -> Float[Array, "*batch C K"]:
+    """Multiply draws of all families along the way to every block."""
+    tree, start, branches = belief.tree, 0, []
     for level in range(1, tree.n_levels + 1):
-        level_draws = draws[..., start : start + tree.n_nodes(level - 1), :]
-        branches.append(tree.from_siblings(level_draws, level))
+        branches.append(tree.from_siblings(families[..., start : start + tree.n_nodes(level - 1), :], level))
         start += tree.n_nodes(level - 1)
-    return theta, tree.products(branches)
+    return tree.products(branches)
