@@ -146,7 +146,7 @@ class LossTable:
         """Compute Dg(R) l(a, y), (A, C, K), the influence of an item on every measure; for few outputs."""
         return self.losses.project(xp.asarray(self.jacobian(risk)))
 
-    def sparse_directions(self, risk: Float[np.ndarray, " D"]) -> sparse.csr_array:
+    def sparse_directions(self, risk: FloatRisk) -> sparse.csr_array:
         """Compute `directions` as a sparse matrix (A C, K), on NumPy; for many outputs of few losses each."""
         from scipy import sparse  # takes long to import
 

@@ -303,8 +303,9 @@ class DirichletTree:
         """
         with engine.eager():
             belief = engine.tree_map(np.asarray, self)
-            theta, families = (dirichlet_draw(rng, part, (n,)) for part in (belief.alpha, _families(belief)))
-            return theta, _blocks(belief, families)
+            parts = (np.asarray(part) for part in (belief.alpha, _families(belief)))
+            theta, families = (dirichlet_draw(rng, part, (n,)) for part in parts)
+            return theta, np.asarray(_blocks(belief, families))
 
     @x64
     def log_prob(self, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
