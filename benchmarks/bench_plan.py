@@ -1,6 +1,6 @@
 """Plans in fresh processes without a cache of compiled programs: processor seconds and what the plan says.
 
-    python benchmarks/bench_plan.py [--questions f1 accuracy groups ...] [--labels 50 100] [--repeats 2]
+    python benchmarks/bench_plan.py [--questions f1 sites accuracy ...] [--labels 50 100] [--repeats 2]
 
 A session on a pool of 20,000 items, or of 3,000 for thirty groups, is told some labels, ten at a time; then it plans
 for an interval half as wide. Every figure is the least of some processes.
@@ -23,7 +23,8 @@ rng = np.random.default_rng(0)
 n = 20_000
 labels = (rng.random(n) < 0.05).astype(int)
 evidence = rng.normal(2.0 * labels, 1.0)
-binary = ba.Pool(scores=1 / (1 + np.exp(4 - 2.5 * evidence)))
+scores = 1 / (1 + np.exp(4 - 2.5 * evidence))
+binary, by_site = ba.Pool(scores=scores), ba.Pool(scores=scores, groups={"site": np.arange(n) % 6})
 classes = rng.integers(0, 5, n)
 found = np.where(rng.random(n) < 0.8, classes, (classes + 1) % 5)
 several = ba.Pool(predictions=found, confidence=rng.beta(5, 1, n), groups={"site": rng.integers(0, 8, n)})
@@ -31,6 +32,7 @@ site = rng.integers(0, 30, 3000)
 thirty = ba.Pool(predictions=found[:3000], groups={"site": site}, classes=range(5))
 pool, labels, asked = {
     "f1": (binary, labels, lambda: ba.Metric("f1")),
+    "sites": (by_site, labels, lambda: ba.Metric("f1", by="site")),
     "accuracy": (several, classes, lambda: ba.Metric("accuracy")),
     "groups": (several, classes, lambda: ba.GroupAccuracy(by="site")),
     "thirty": (thirty, classes, lambda: ba.GroupAccuracy(by="site")),
@@ -49,7 +51,7 @@ start = time.process_time()
 plan = a.plan(width=width / 2)
 print(time.process_time() - start, *plan.labels)
 """
-QUESTIONS = ("f1", "accuracy", "groups", "thirty", "compare", "pairs", "recall", "confusion", "calibration")
+QUESTIONS = ("f1", "sites", "accuracy", "groups", "thirty", "compare", "pairs", "recall", "confusion", "calibration")
 
 
 def planned(question: str, labels: int, repeats: int) -> tuple[float, list[str]]:

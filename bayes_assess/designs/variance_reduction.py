@@ -23,6 +23,7 @@ from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
+from bayes_assess.estimators.rough_measure import rough_measure_draws
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures.cell_measure import CellMeasure
@@ -37,6 +38,7 @@ _COINS = 2**31 - 2  # folded into the key of the belief, whose moves are numbere
 _LEAST = 1e-300  # probability
 _N_LOOK = 512  # posterior draws at a look of a simulated campaign
 _N_RESULT = 4000  # of a session's result; fewer where tables of attributes and labels are large
+_MANY = 4  # cells of an attribute in the mean, from which on their sums are drawn sooner
 _RESULT_NUMBERS, _FEWEST_RESULT = 10_000_000, 1000
 
 
@@ -232,8 +234,13 @@ class VarianceReduction(Design[BeliefState]):
         )
 
     @x64
-    def digest(self, record: Any, setting: Any, seed: int, level: float) -> PosteriorMeasure:
-        """Turn curves into posteriors of the measure, and bets, where they are kept, into intervals."""
+    def digest(self, record: Any, setting: Any, seed: int, level: float, roughly: bool = False) -> PosteriorMeasure:
+        """Turn curves into posteriors of the measure, and bets, where they are kept, into intervals.
+
+        Roughly, measures of two outcomes are drawn by `rough_measure_draws` where that is sooner.
+        """
+        reward = setting.reward
+        roughly = roughly and setting.cells.events.errors.is_trivial and _MANY * reward.n_attributes <= len(reward.size)
         rng = generator(seed, "posterior of a measure")
         shape = record.exact.shape
         looks = engine.tree_map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
@@ -243,7 +250,11 @@ class VarianceReduction(Design[BeliefState]):
             look = engine.tree_map(itemgetter(i), looks._replace(bets=None))
             completed = Completion(about.outcome, about.row, replace(about.errors, **look.learned), look.counts)
             share = _with_groups(rng, about.coordinates, look.share, look.strength, look.events)
-            draws = measure_draws(rng, setting.reward, share, look.strength, look.events, completed)
+            curves = share, look.strength, look.events
+            if roughly:
+                draws = rough_measure_draws(rng, reward, *curves)
+            else:
+                draws = measure_draws(rng, reward, *curves, completed)
             posteriors.append(posterior_measure(draws, look.exact, look.cautious))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
         parts = [np.stack([posterior[i] for posterior in posteriors]) for i in range(3)]

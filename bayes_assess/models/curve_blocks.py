@@ -42,7 +42,7 @@ class Effort(NamedTuple):
     @classmethod
     def of(cls, state: CurveState) -> Effort:
         """Return less with groups, whose many parameters take five times as long to move, for plans that are alike."""
-        return Effort(0.03, 0.2, 9) if state.coordinates.groups.shape[1] else Effort(1e-3, 0.35, smc.N_GROUP_STEPS)
+        return Effort(0.03, 0.1, 6) if state.coordinates.groups.shape[1] else Effort(1e-3, 0.35, smc.N_GROUP_STEPS)
 
 
 def thinned(state: CurveState, rng: np.random.Generator, n: int) -> CurveState:

@@ -7,8 +7,9 @@ random items, which no plan looks at.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +17,9 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs._belief_state import BeliefState, Look
 from bayes_assess.designs._gains import gains, handed_out
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.models import curve_blocks
-from bayes_assess.studies.futures import Longer, SeparateFutures
+from bayes_assess.studies.futures import PART, Longer, SeparateFutures
 
 _N_PARTICLES = 128  # of a member
 _N_DRAWS = 256  # at a look
@@ -58,6 +60,12 @@ class CurveFutures(SeparateFutures[BeliefState]):
         now = self.design.eager_state(self.state)
         return replace(now, belief=curve_blocks.thinned(now.belief, rng, _N_PARTICLES))
 
+    def blocks(self, n_told: int, n_labels: int) -> Iterator[int]:
+        """Yield the sizes of blocks that are alike, where others leave a small one to the end."""
+        number = max(1, round((n_labels - n_told) / (1 + n_told // PART)))
+        upto = np.linspace(n_told, n_labels, number + 1).round().astype(int)
+        yield from np.diff(upto).tolist()
+
     def block(
         self, rng: np.random.Generator, state: BeliefState, left: Int[np.ndarray, "K O"], n: int
     ) -> tuple[BeliefState, Int[np.ndarray, "K O"]]:
@@ -70,6 +78,10 @@ class CurveFutures(SeparateFutures[BeliefState]):
     def record(self, state: BeliefState) -> Look:
         """Return what is kept at a look."""
         return self.design.record(state, _N_DRAWS)._replace(bets=None)
+
+    def digest(self, record: Any, stream: int, level: float) -> PosteriorMeasure:
+        """Reduce what is kept to measures, roughly."""
+        return self.design.digest(record, self.setting, stream, level, roughly=True)
 
 
 def _asked(

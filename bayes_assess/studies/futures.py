@@ -38,7 +38,7 @@ from bayes_assess.questions import Setting
 from bayes_assess.studies.study import Campaigns
 
 _CURVES = 64  # drawn for every future that takes one
-_PART = 12  # of all labels is a block
+PART = 12  # of all labels is a block
 
 
 def without_pending(
@@ -243,7 +243,7 @@ class Futures(ABC, Generic[StateT]):
         with doing as advance, engine.eager(self.on_numpy), in_64_bits():
             record = tree_map(lambda part: part[:, None], self.followed(which, n_labels, advance))
             stream = sequence(self.seed, f"futures at {n_labels}").generate_state(1)[0].item()
-            record = self.design.digest(record, self.setting, stream, level)
+            record = self.digest(record, stream, level)
         if self.design.plays_arms:
             counts = np.asarray(record, np.int64)[:, 0]
             if not runs_on_numpy(self.setting.prior):  # whose functions compile for every shape anew
@@ -255,10 +255,14 @@ class Futures(ABC, Generic[StateT]):
     def followed(self, which: Int[np.ndarray, " f"], n_labels: int, advance: Callable[[int], None]) -> Any:
         """Go on to a number of labels; return what the design records, arrays (f, ...)."""
 
+    def digest(self, record: Any, stream: int, level: float) -> Any:
+        """Reduce what the design records, arrays (f, 1, ...), by random numbers of a stream."""
+        return self.design.digest(record, self.setting, stream, level)
+
     def blocks(self, n_told: int, n_labels: int) -> Iterator[int]:
         """Yield the sizes of blocks from one number of labels to another."""
         while n_told < n_labels:
-            size = min(n_labels - n_told, 1 + n_told // _PART)
+            size = min(n_labels - n_told, 1 + n_told // PART)
             yield size
             n_told += size
 

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
+from bayes_assess.designs import variance_reduction
+from bayes_assess.estimators.rough_measure import rough_measure_draws
 from bayes_assess.models import curve_blocks
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.sessions.planning import falling
 from bayes_assess.studies.curve_futures import CurveFutures
-from bayes_assess.studies.futures import imagined_labels, without_pending
+from bayes_assess.studies.futures import PART, imagined_labels, without_pending
 
 N = 300
 
@@ -76,6 +78,30 @@ def test_futures_that_are_labelled_in_full_are_exact(measure, classes, items):
         truth = session.question.truth_of_counts(session.cells, session.counts + left)
         np.testing.assert_allclose(value, np.reshape(truth, (1, 1)))
         np.testing.assert_allclose(ends, np.reshape(truth, (1, 1, 1)) * np.ones(2))
+
+
+def test_blocks_are_alike_and_none_is_left_over():
+    futures = futures_of(told())
+    for first, last in [(0, 10), (72, 87), (87, 104), (300, 301), (550, 660)]:
+        sizes = list(futures.blocks(first, last))
+        assert sum(sizes) == last - first
+        assert max(sizes) - min(sizes) <= 1
+        assert min(sizes) > 0
+        assert max(sizes) <= 1.3 * (1 + last / PART)
+
+
+@pytest.mark.parametrize(("measure", "classes"), [("f1", 2), ("f1_macro", 3)])
+def test_only_measures_of_two_outcomes_are_drawn_roughly(measure, classes, monkeypatch):
+    rough = []
+    monkeypatch.setattr(
+        variance_reduction, "rough_measure_draws", lambda *given: rough.append(1) or rough_measure_draws(*given)
+    )
+    session = told(measure, classes=classes)
+    futures_of(session).campaigns(np.arange(3), 40, 0.95)
+    assert len(rough) == (3 if classes == 2 else 0)
+    rough.clear()
+    session.result()
+    assert not rough
 
 
 def test_futures_go_on_from_where_they_are_and_each_by_itself():
