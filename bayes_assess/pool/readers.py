@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
@@ -339,6 +340,7 @@ def _arrays(frame: Any, columns: Columns) -> dict[str, Any]:
 
 def _array(column: nw.Series, short: bool, named: bool) -> Any:
     """Return a column, short texts of Arrow from their bytes, and names as codes of the distinct ones."""
+    column = _in_arrow(column) if short else column
     if column.implementation.is_pyarrow() and is_uuid(native := column.to_native()):
         text = uuid_text(native)
         return to_numpy(column) if text is None else text
@@ -349,6 +351,18 @@ def _array(column: nw.Series, short: bool, named: bool) -> Any:
         if is_double(native):
             return numbers_of(native)
     return to_numpy(column)
+
+
+def _in_arrow(column: nw.Series) -> nw.Series:
+    """Return texts of Polars as a column of Arrow, where that is installed, and others as they are."""
+    import narwhals as nw
+
+    is_text = column.implementation.is_polars() and column.dtype == nw.String and not column.null_count()
+    if not is_text or find_spec("pyarrow") is None:
+        return column
+    from pyarrow import chunked_array
+
+    return nw.from_native(chunked_array([column.to_arrow()]), series_only=True)
 
 
 def _read_parquet(path: Path, columns: Columns, classes: ArrayLike | None) -> dict[str, Any]:

@@ -12,7 +12,9 @@ import pytest
 from pyarrow import parquet
 
 import bayes_assess as ba
+from bayes_assess._tools.arrays import to_numpy
 from bayes_assess.errors import DesignError, PoolError
+from bayes_assess.pool import readers
 from bayes_assess.pool._table import class_names
 
 
@@ -78,6 +80,20 @@ def test_one_score_column_is_the_probability_of_the_positive_class(sources, tabl
     pool = ba.read_pool(frame, scores="p_dog", classes=["cat", "dog"])
     assert pool.scores.ndim == 1
     np.testing.assert_array_equal(pool.predictions, pool.scores >= 0.5)
+
+
+@pytest.mark.parametrize("kind", ["polars", "polars lazy", "pyarrow"])
+def test_texts_of_arrow_and_polars_are_taken_from_their_bytes(kind, monkeypatch):
+    texts = {"id": ["ä", "b", "cc"], "prediction": ["dog", "Küken", "cat"], "site": ["x", "y", "x"]}
+    table = {**texts, "confidence": [0.9, 0.8, 0.7]}
+    frame = {"polars": pl.DataFrame, "polars lazy": pl.LazyFrame, "pyarrow": pa.table}[kind](table)
+    taken = []
+    monkeypatch.setattr(readers, "to_numpy", lambda column: taken.append(column.name) or to_numpy(column))
+    pool = ba.read_pool(frame, groups=["site"])
+    assert set(taken) <= {"confidence"}
+    assert pool.ids.tolist() == texts["id"]
+    assert pool.classes[pool.predictions].tolist() == texts["prediction"]
+    assert pool.groups["site"].tolist() == texts["site"]
 
 
 @pytest.mark.parametrize("read", [ba.read_pool, ba.scan_pool, ba.read_ranked])
