@@ -26,7 +26,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 
-_FEW, MANY = 8, 64  # measures, beyond which products of matrices are sooner, and those without a number for every cell
+_FEW, MANY = 1, 64  # measures, beyond which products of matrices are sooner, and those without a number for every cell
 _SMALL, SPARSE = 100_000, 0.05  # numbers, and share of those that are not 0, below which these are multiplied alone
 _TAILS = 0.2  # share of T_s on either side that is clipped: the covariance would chase draws of the tails
 
