@@ -62,11 +62,13 @@ def weighted_points(x, agreements, labels):
     -------
     coefficients (N, H, 2), log nu (N, H), tau (N, H), log weights (N, H), shifts and their log weights (N, H, G, Q)
     """
-    # Those of very many are there sooner if they are compiled.
-    with engine.eager(engine.is_eager() and len(agreements) <= _MOST_EAGER):
+    arrays = x, agreements, labels
+    # One campaign's are there sooner on NumPy, those of very many if they are compiled, whatever else runs.
+    few = len(agreements) <= (_MOST_EAGER if engine.is_eager() else 1)
+    with engine.eager(few and not engine.is_traced(*arrays)):
         if engine.is_eager() and len(x) > 1:
-            return _of_labelled_groups(x, agreements, labels)
-        return x64(_weighted_points)(*(xp.asarray(part) for part in (x, agreements, labels, _uniform_points())))
+            return _of_labelled_groups(*arrays)
+        return x64(_weighted_points)(*(xp.asarray(part) for part in (*arrays, _uniform_points())))
 
 
 def _of_labelled_groups(x, agreements, labels):
