@@ -11,7 +11,8 @@ probable the event is there, m_c, and cells scatter around it:
 x is a coordinate of the score, f a feature such as the prediction, z another coordinate in standard units, and h_j are
 smooth functions of x. Scores may mean different things in groups of items: u_c, v_c and l_c are the effects of a cell's
 group, or their means over its items. Where groups are measured one by one, u_c is added to logit m_c in the place of
-eta_c: what no score announces may then be frequent in one group alone. u may have heavy tails, u sinh(h r) / (h r) with
+eta_c: what no score announces may then be frequent in one group alone. Verdicts of other systems are groups of two
+sides, whose effects have a mean that is not 0. u may have heavy tails, u sinh(h r) / (h r) with
 the mean square r^2 of the effects of all groups, or a scale that labels tell: no contrast of groups is preferred in
 either. With rho = 1 the log odds of all cells scatter alike, by about 2 / sqrt(nu),
 however improbable the event is; with rho = 0 their rates do, so that of a large cell of rare events anything is

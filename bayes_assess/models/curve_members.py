@@ -39,6 +39,7 @@ class Members:
     strength, strength_sd : of log nu.
     relative : rho, 1 where cells scatter relative to their odds, 0 where they scatter alike in their rates.
     group_sd, group_slope_sd, group_lapse_sd : of u, v and l, the effects of groups.
+    group_mean : of u, where it is how much a verdict tells: a sign is known.
     group_odds : 1 where u is added to the log odds of the event itself, however it comes about, 0 where to eta.
     group_heavy : how heavy the tails of u are, as for `heavy`; of several groups those of the effects together.
     group_spread : standard deviation of the log of a scale of u that all groups share, and labels tell; 0: known.
@@ -72,6 +73,7 @@ class Members:
     strength_sd: Float[Array, " B"]
     relative: Float[Array, " B"]
     group_sd: Float[Array, " B"]
+    group_mean: Float[Array, " B"]
     group_slope_sd: Float[Array, " B"]
     group_lapse_sd: Float[Array, " B"]
     group_odds: Float[Array, " B"]
@@ -101,6 +103,15 @@ class Members:
     def anywhere(self) -> Members:
         """Return members for items that are all predicted alike, which tells neither the cut nor the level."""
         return replace(self, shift_sd=_ANYWHERE * self.shift_sd, intercept_sd=_ANYWHERE * self.intercept_sd)
+
+    def beside(self) -> Members:
+        """Return members for verdicts of other systems than the one whose score it is: right more often than not.
+
+        At the same score the odds of a positive label are e^4 times as high where the other system says so, by a factor
+        that may be far more or none; and there the score may tell more or less.
+        """
+        n = np.ones_like(self.prior)
+        return replace(self, group_mean=5.0 * n, group_sd=3.1 * n, group_slope_sd=0.6 * n, group_heavy=0.8 * n)
 
     def __getitem__(self, which: int | slice | Array) -> Members:
         """Return one member, or some."""
@@ -176,6 +187,7 @@ POSITIVES = Members.of(
 
 Where several systems are measured, groups are contrasts of what they predict: one may be right more often than another
 where they differ. Without such effects cells alone would scatter, which over many of them evens out to no difference.
+Where the score is of one of them, the others are verdicts beside it (`Members.beside`).
 
 Either no positive is hidden, or a share of them that may be any: a spike and a slab. So it is with negatives among the
 surest items. ``weak`` is for scores that say little, or the opposite, and ``flat`` for scores and predictions that say

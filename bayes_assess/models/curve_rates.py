@@ -263,7 +263,9 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
     wave = _waves(curves, cells)
     intercept, slope, delta, zeta, gamma, kappa, _, lapse = (_turned(part) for part in curves[:8])
     x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
-    of_group = member.group_sd * effects[0] if effects else xp.zeros((), wave.dtype)
+    of_group = xp.zeros((), wave.dtype)
+    if effects:
+        of_group = member.group_sd * effects[0] + member.group_mean * _turned(cells.groups.sum(1)[None])
     wave = wave + (1 - member.group_odds) * of_group
     if len(effects) > 1:
         lapse = lapse + member.group_lapse_sd * effects[2]

@@ -79,6 +79,13 @@ class RankedScore:
         return self.announced is not None and 0 < _sum(self.votes, self.times) < self.n_systems * self.n_items
 
     @property
+    def separates(self) -> bool:
+        """Whether announced items are those of the highest scores."""
+        if self.announced is None or not 0 < self.announced.sum() < len(self.announced):
+            return False
+        return bool(self.score[self.announced].min() >= self.score[~self.announced].max())
+
+    @property
     def share(self) -> float:
         """Share of items announced, F / M, the mean over systems; a half where predictions tell no items apart."""
         return _sum(self.votes, self.times) / self.n_systems / self.n_items if self.tells_apart else 0.5

@@ -67,7 +67,7 @@ class Subject:
     opinions : (J, M), optional
         Ordinal labels as all judges expect them in the mean, and as every single one does, as codes.
     votes : (M, J) booleans, optional
-        Whether every further judge takes an item for the event.
+        Whether every further judge, or system, takes an item for the event.
     """
 
     event: Int[np.ndarray, " M"]
@@ -229,7 +229,11 @@ def _positives(
     """Believe in items that are positive, by a score that predictions follow."""
     announced, scored = pool.predictions == code, _is_scored(pool)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    ranked = RankedScore(score, announced, np.array(others) if others else None, times=pool.multiplicity)
+    ranked = RankedScore(score, announced, times=pool.multiplicity)
+    if others and scored and group is None and ranked.separates:  # the score is of the predictions, and of no others
+        return Subject(_event(pool, code), POSITIVES.beside(), votes=np.stack(others, axis=1)), ranked
+    if others:
+        ranked = replace(ranked, others=np.array(others))
     members = POSITIVES if ranking else VERDICTS
     if scored and not ranked.tells_apart:
         members = members.anywhere()

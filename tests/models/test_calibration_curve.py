@@ -239,6 +239,7 @@ def test_a_surprise_after_many_equal_labels_is_as_improbable_as_it_is(never_move
 TABLES = {
     "positives": POSITIVES,
     "positives_apart": POSITIVES.apart(),
+    "positives_beside": POSITIVES.beside(),
     "agreement": AGREEMENT,
     "rates": RATES,
     "verdicts": VERDICTS,
@@ -314,6 +315,18 @@ def test_effects_of_systems_have_heavy_tails_in_every_direction():
     contrasts, effects = rng.normal(size=(K, 3)) / 8, rng.normal(size=(40, 3))
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     np.testing.assert_allclose(shifts(effects @ turn, contrasts @ turn), shifts(effects, contrasts), atol=2e-3)
+
+
+def test_a_verdict_of_another_system_shifts_log_odds_by_the_mean_of_its_effect():
+    _, coordinates = made()
+    member = POSITIVES.beside()[3]  # weak: nothing is unannounced and nothing lapses
+    sides = np.where(np.arange(K) % 3 == 0, 0.4, -0.4)[:, None].astype(np.float32)
+    place = np.zeros((1, EFFECTS + 3), np.float32)
+    with_ = on_host(place, member, coordinates._replace(groups=sides))[0]
+    without = on_host(place[:, :DIMENSION], member, coordinates)[0]
+    shift = special.logit(np.float64(with_)) - special.logit(np.float64(without))
+    np.testing.assert_allclose(shift[0], member.group_mean * sides[:, 0], atol=2e-3)
+    assert member.group_mean > 0
 
 
 @pytest.mark.parametrize("which", range(4))

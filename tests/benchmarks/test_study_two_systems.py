@@ -1,0 +1,59 @@
+"""The study of two systems compares beliefs on pools of its own."""
+
+import numpy as np
+import study_two_systems
+from _system_pools import TwoSystems, pools
+from study_two_systems import using
+
+import bayes_assess as ba
+from bayes_assess.models.curve_members import POSITIVES
+from bayes_assess.pool.rank_strata import RankedScore
+
+
+def test_systems_have_evidence_in_common_or_not(monkeypatch):
+    monkeypatch.delenv("BAYES_ASSESS_ZOO", raising=False)
+    monkeypatch.delenv("BAYES_ASSESS_POOLS", raising=False)
+    made = {name: one for name, one in pools(12, 1) if name.startswith("made")}
+    by_common = {}
+    for one in made.values():
+        wrong = [p[one.labels == 0] for p in (one.pool.predictions, one.pool.system_codes("new"))]
+        by_common.setdefault(one.facts["common"], []).append(np.corrcoef(wrong)[0, 1])
+    assert np.mean(by_common[0.0]) < 0.1 < np.mean(by_common[0.9])
+
+
+def test_constants_are_replaced_for_the_time_being():
+    ranked = RankedScore(np.array([0.1, 0.9]), np.array([False, True]))
+    with using({"group_mean": 1.0}, one_curve=True):
+        assert (POSITIVES.beside().group_mean == 1).all()
+        assert not ranked.separates
+    assert (POSITIVES.beside().group_mean > 1).all()
+    assert ranked.separates
+
+
+def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3 == 0
+    score = np.clip(0.6 * labels + 0.4 * rng.random(60), 0, 1)
+    pool = ba.Pool(scores=score, systems={"new": (labels ^ (rng.random(60) < 0.1)).astype(int)})
+    monkeypatch.setattr(study_two_systems, "BUDGETS", (2, 4))
+    monkeypatch.setattr(study_two_systems, "BATCH", 2)
+    monkeypatch.setattr(study_two_systems, "keep_compiled", lambda: None)
+    monkeypatch.setattr(
+        study_two_systems,
+        "pools",
+        lambda n, seed: [(f"made-{k}", TwoSystems(pool, labels.astype(int))) for k in range(n)],
+    )
+    rows = ["--rows", str(tmp_path / "rows.jsonl"), "--campaigns", "2"]
+    for n in ("1", "2", "2"):
+        study_two_systems.main([*rows, "--pools", n])
+    study_two_systems.main([*rows, "--set", "one curve", "--one-curve", "--pools", "1"])
+    study_two_systems.main([*rows, "--report"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 3
+    assert [line.split("|")[2:5] for line in lines[2:6]] == [
+        [" 2 made ", " package ", " 2 "],
+        [" 2 made ", " package ", " 4 "],
+        [" 1 made ", " one curve ", " 2 "],
+        [" 1 made ", " one curve ", " 4 "],
+    ]
+    assert "| 1.00 ± 0.00 | 1.00 ± 0.00 |" in lines[2]
