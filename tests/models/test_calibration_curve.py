@@ -317,15 +317,17 @@ def test_effects_of_systems_have_heavy_tails_in_every_direction():
     np.testing.assert_allclose(shifts(effects @ turn, contrasts @ turn), shifts(effects, contrasts), atol=2e-3)
 
 
+SIDES = np.where(np.arange(K) % 3 == 0, 0.4, -0.4)[:, None].astype(np.float32)  # what another system says of cells
+
+
 def test_a_verdict_of_another_system_shifts_log_odds_by_the_mean_of_its_effect():
     _, coordinates = made()
     member = POSITIVES.beside()[3]  # weak: nothing is unannounced and nothing lapses
-    sides = np.where(np.arange(K) % 3 == 0, 0.4, -0.4)[:, None].astype(np.float32)
     place = np.zeros((1, EFFECTS + 3), np.float32)
-    with_ = on_host(place, member, coordinates._replace(groups=sides))[0]
+    with_ = on_host(place, member, coordinates._replace(groups=SIDES))[0]
     without = on_host(place[:, :DIMENSION], member, coordinates)[0]
     shift = special.logit(np.float64(with_)) - special.logit(np.float64(without))
-    np.testing.assert_allclose(shift[0], member.group_mean * sides[:, 0], atol=2e-3)
+    np.testing.assert_allclose(shift[0], member.group_mean * SIDES[:, 0], atol=2e-3)
     assert member.group_mean > 0
 
 
@@ -458,11 +460,20 @@ N_RUNS = 12
 
 
 @cache
-def runs(n):
+def prior_of(beside):
+    """Members and coordinates: of one system, or beside the verdicts of another."""
+    members, coordinates = POSITIVES, made()[1]
+    if not beside:
+        return members, coordinates
+    return members.beside(), coordinates._replace(groups=SIDES)
+
+
+@cache
+def runs(n, beside=False):
     """Independent states after the same labels."""
     cells, events = campaign(n)
-    _, coordinates = made()
-    return [learned(prior_curves(100 + i, POSITIVES, coordinates), cells, events) for i in range(N_RUNS)]
+    members, coordinates = prior_of(beside)
+    return [learned(prior_curves(100 + i, members, coordinates), cells, events) for i in range(N_RUNS)]
 
 
 def test_evidence_of_the_members_equals_that_of_draws_from_the_prior():
@@ -525,14 +536,14 @@ def summaries(share, log_nu):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["curve", "weak", "flat"])
-def test_nuts_on_the_program_agrees(which):
+@pytest.mark.parametrize(("which", "beside"), [("curve", False), ("weak", False), ("flat", False), ("curve", True)])
+def test_nuts_on_the_program_agrees(which, beside):
     cells, events = campaign(60)
     k, n = counts_of(cells, events)
-    _, coordinates = made()
+    members, coordinates = prior_of(beside)
     with jax.enable_x64(True):
-        which = POSITIVES.names.index(which)
-        member = jax.device_put(POSITIVES[which])
+        which = members.names.index(which)
+        member = jax.device_put(members[which])
         inputs = jax.device_put(coordinates)
         mcmc = MCMC(
             NUTS(program, target_accept_prob=0.9), num_warmup=800, num_samples=3000, num_chains=2,
@@ -545,7 +556,7 @@ def test_nuts_on_the_program_agrees(which):
         [
             special.softmax(np.float64(state.particles.log_weight[which]))
             @ summaries(np.asarray(state.share[which]), np.log(np.asarray(state.strength[which])))
-            for state in runs(60)
+            for state in runs(60, beside)
         ]
     )
     size = np.minimum(effective_sample_size(theirs), theirs.shape[0] * theirs.shape[1])
