@@ -52,11 +52,12 @@ def pools(n: int, seed: int) -> Iterator[tuple[str, TwoSystems]]:
     where = folder()
     if where is not None and (where / "cifar10.npz").exists() and (where / "cifar10_vgg.npz").exists():
         first, second = np.load(where / "cifar10.npz"), np.load(where / "cifar10_vgg.npz")
-        for c in (0, 3, 5):
-            score = probabilities(first["scores"])
-            other = (probabilities(second["scores"]).argmax(1) == c).astype(int)
-            pool = ba.Pool(predictions=(score.argmax(1) == c).astype(int), scores=score[:, c], systems={"new": other})
-            yield f"cifar10:{c}", TwoSystems(pool, (first["labels"] == c).astype(int))
+        for name, one, other in (("cifar10", first, second), ("cifar10_vgg", second, first)):
+            score, predictions = probabilities(one["scores"]), probabilities(other["scores"]).argmax(1)
+            for c in range(1, 10, 2):
+                systems = {"new": (predictions == c).astype(int)}
+                pool = ba.Pool(predictions=(score.argmax(1) == c).astype(int), scores=score[:, c], systems=systems)
+                yield f"{name}:{c}", TwoSystems(pool, (one["labels"] == c).astype(int))
 
 
 def _made(rng: np.random.Generator) -> TwoSystems:

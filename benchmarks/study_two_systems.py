@@ -10,7 +10,7 @@ Pools are those of `_system_pools.py`: made ones whose systems see evidence that
 that scikit-learn fitted, and those of a generator and a folder where the environment names these. Campaigns by
 `variance_reduction`, 25 labels at a time, ask by how much "new" is above "prediction", and are looked at with 50, 100
 and 200 labels. --one-curve ranks items first by how many systems predict them positive, whosever the score is, as is
-done where scores tell the predictions of none apart. --change replaces constants of `Members.beside`.
+done where scores are of the predictions of none alone. --change replaces constants of `Members.beside`.
 
 --report compares sets with the first one on the pools that both have, by kind: the geometric mean of interval scores,
 that of root mean squared errors, and the share of 95 % intervals that hold, with standard errors over pools.

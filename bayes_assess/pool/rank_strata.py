@@ -23,6 +23,7 @@ _STEEP = 4.0  # of the confidence's strata: the lowest e-fold fraction of items 
 _WIDE = 1.0  # log odds between the ranks that items tie over, beyond which they are not of about one rank
 _FALLS = 0.25  # share of pairs of an announced item and another in the order of their scores, below which scores fall
 _SURE = 3.5  # standard deviations of that share by chance
+_SEPARATED = 0.9  # share of the items announced that have the highest scores, from which on scores are theirs
 _MOST_TIES = 254  # a byte; there are no more than twice the logarithm of the number of items
 
 
@@ -80,10 +81,14 @@ class RankedScore:
 
     @property
     def separates(self) -> bool:
-        """Whether announced items are those of the highest scores."""
-        if self.announced is None or not 0 < self.announced.sum() < len(self.announced):
+        """Whether announced items are nearly those of the highest scores: nine of ten of as many as are announced."""
+        if self.announced is None:
             return False
-        return bool(self.score[self.announced].min() >= self.score[~self.announced].max())
+        n_announced = _sum(self.announced, self.times)
+        if not 0 < n_announced < self.n_items:
+            return False
+        above = self.announced & (self.score >= _score_reached_by(n_announced, self.score, self.times))
+        return _sum(above, self.times) >= _SEPARATED * n_announced
 
     @property
     def share(self) -> float:
@@ -200,6 +205,14 @@ def falls(
     share = (_sum(ranks[announced], own) / n_above - n_above / 2) / n_below  # of pairs in the order of the score
     spread = np.sqrt((n_above + n_below) / (12 * n_above * n_below))  # of that share, by chance
     return bool(share < _FALLS and 0.5 - share > _SURE * spread)
+
+
+def _score_reached_by(n: float, score: Float[np.ndarray, " M"], times: Int[np.ndarray, " M"] | None) -> float:
+    """Return the highest score that n items reach."""
+    if times is None:
+        return float(np.partition(score, -int(n))[-int(n)])
+    order = order_of(score)[::-1]
+    return float(score[order[np.searchsorted(np.cumsum(times[order]), n)]])
 
 
 def _sum(values: np.ndarray, times: Int[np.ndarray, " M"] | None) -> float:

@@ -54,6 +54,22 @@ def test_the_share_announced_is_a_half_where_all_items_are_or_none(n_announced, 
     assert RankedScore(np.arange(1.0), np.ones(1, bool)).share == 0.5
 
 
+@pytest.mark.parametrize(("n_elsewhere", "separates"), [(0, True), (2, True), (3, False), (20, False)])
+def test_scores_are_of_the_predictions_if_nine_of_ten_announced_items_have_the_highest(n_elsewhere, separates):
+    announced = np.arange(200) >= 180 - n_elsewhere
+    announced[180 : 180 + n_elsewhere] = False  # as many others are above the rank where predictions of a cut would end
+    order, times = np.random.default_rng(1).permutation(200), np.random.default_rng(2).integers(1, 4, 200)
+    score, announced = np.sqrt(np.arange(200.0))[order], announced[order]
+    assert RankedScore(score, announced).separates == separates
+    listed = RankedScore(np.repeat(score, times), np.repeat(announced, times))
+    assert RankedScore(score, announced, times=times).separates == listed.separates
+
+
+@pytest.mark.parametrize("announced", [None, np.zeros(3, bool), np.ones(3, bool)])
+def test_scores_are_of_no_predictions_where_these_are_alike(announced):
+    assert not RankedScore(np.arange(3.0), announced).separates
+
+
 def test_items_that_tie_over_a_wide_range_of_ranks_are_known():
     scores = np.concatenate([np.zeros(900), np.linspace(0.1, 0.4, 70), np.full(20, 0.45), np.full(10, 0.9)])
     ties = RankedScore(scores, scores > 0.5).ties

@@ -345,8 +345,9 @@ def test_draws_and_band_are_of_the_leads(measure):
     np.testing.assert_allclose(np.median(result.draws, axis=0), result.estimate, atol=0.02)
     ends = result.interval
     assert result.credible_interval.tolist() == ends.tolist()
-    assert (result.band()[:, 0] <= ends[:, 0] + 0.01).all()
-    assert (result.band()[:, 1] >= ends[:, 1] - 0.01).all()
+    step = 1.1 / 60  # leads in accuracy move by an item, and ends of intervals lie between two of them
+    assert (result.band()[:, 0] <= ends[:, 0] + step).all()
+    assert (result.band()[:, 1] >= ends[:, 1] - step).all()
     data = result.to_arviz()["posterior"]
     assert list(data.data_vars) == ["lead"]
     assert data["lead"].dims == ("chain", "draw", "system")
