@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
@@ -18,13 +18,6 @@ from bayes_assess.pool.scan.sql import quoted
 if TYPE_CHECKING:
     import narwhals as nw
     from narwhals.dtypes import DType
-
-try:
-    from _md5 import md5  # Python's own, which takes half of the time of OpenSSL's for texts as short as ids
-except ImportError:
-    import hashlib
-
-    md5 = partial(hashlib.md5, usedforsecurity=False)
 
 
 _ODD = ("INTERVAL", "BIT", "BIGNUM", "VARINT", "TUPLE", "UNION", "VARIANT", "GEOMETRY")  # types of DuckDB's
@@ -260,6 +253,6 @@ def id_numbers(texts: Iterable[str | None]) -> list[int | None]:
     [648541476951500027, None, None]
     """
     named = [text or "" for text in texts]
-    digests = b"".join([md5(text.encode()).digest() for text in named])
+    digests = b"".join([hashlib.md5(text.encode(), usedforsecurity=False).digest() for text in named])
     numbers = np.frombuffer(digests, ">u8")[::2] >> np.uint64(64 - 4 * _HASHED)
     return [number if text else None for number, text in zip(numbers.tolist(), named, strict=True)]
