@@ -91,6 +91,13 @@ class RankedScore:
         return _sum(above, self.times) >= _SEPARATED * n_announced
 
     @property
+    def is_cut(self) -> bool:
+        """Whether announced items are exactly those of the highest scores, which may be all items or none."""
+        if self.announced is None or self.announced.all() or not self.announced.any():
+            return True
+        return bool(self.score[self.announced].min() >= self.score[~self.announced].max())
+
+    @property
     def share(self) -> float:
         """Share of items announced, F / M, the mean over systems; a half where predictions tell no items apart."""
         return _sum(self.votes, self.times) / self.n_systems / self.n_items if self.tells_apart else 0.5

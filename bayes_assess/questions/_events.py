@@ -231,7 +231,10 @@ def _positives(
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     ranked = RankedScore(score, announced, times=pool.multiplicity)
     if others and scored and group is None and ranked.separates:  # the score is of the predictions, and of no others
-        return Subject(_event(pool, code), POSITIVES.beside(), votes=np.stack(others, axis=1)), ranked
+        apart = [other for other in others if not replace(ranked, announced=other).is_cut]
+        if not apart:  # other cuts of the same score say nothing beside it
+            return Subject(_event(pool, code), POSITIVES), ranked
+        return Subject(_event(pool, code), POSITIVES.beside(), votes=np.stack(apart, axis=1)), ranked
     if others:
         ranked = replace(ranked, others=np.array(others))
     members = POSITIVES if ranking else VERDICTS

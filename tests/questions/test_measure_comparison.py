@@ -124,6 +124,19 @@ def test_a_score_that_tells_predictions_of_one_system_apart_ranks_alone_and_othe
     assert (apart < 0.5).mean() > 0.05  # and one that knows nothing of its own
 
 
+def test_another_cut_of_the_same_score_is_no_verdict_beside_it():
+    cuts = {"low": SCORES >= 0.3, "high": SCORES >= 0.7, "none": SCORES > 1}
+    systems = {**{name: above.astype(int) for name, above in cuts.items()}, "rival": SECOND}
+    pool = ba.Pool(predictions=FIRST, scores=SCORES, systems=systems)
+
+    def coordinates(*names):
+        question = ba.Metric("f1", systems=["prediction", *names])
+        return question.setting(pool, strata=SMALL.strata_of(pool)).cells.events.coordinates
+
+    assert coordinates("low", "high", "none").groups.shape[1] == 0
+    assert coordinates("low", "rival", "high").groups.shape[1] == 1
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
