@@ -87,7 +87,7 @@ class RankedScore:
         n_announced = _sum(self.announced, self.times)
         if not 0 < n_announced < self.n_items:
             return False
-        above = self.announced & (self.score >= _score_reached_by(n_announced, self.score, self.times))
+        above = self.announced & (self.score >= score_reached_by(n_announced, self.score, self.times))
         return _sum(above, self.times) >= _SEPARATED * n_announced
 
     @property
@@ -214,8 +214,16 @@ def falls(
     return bool(share < _FALLS and 0.5 - share > _SURE * spread)
 
 
-def _score_reached_by(n: float, score: Float[np.ndarray, " M"], times: Int[np.ndarray, " M"] | None) -> float:
-    """Return the highest score that n items reach."""
+def score_reached_by(n: float, score: Float[np.ndarray, " M"], times: Int[np.ndarray, " M"] | None = None) -> float:
+    """Return the highest score that n items reach, one at least.
+
+    Examples
+    --------
+    >>> score = np.array([0.1, 0.9, 0.5])
+    >>> score_reached_by(2, score), score_reached_by(2, score, np.array([1, 2, 1]))
+    (0.5, 0.9)
+    """
+    n = max(n, 1)
     if times is None:
         return float(np.partition(score, -int(n))[-int(n)])
     order = order_of(score)[::-1]

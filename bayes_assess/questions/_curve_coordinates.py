@@ -10,7 +10,7 @@ from scipy import special
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.models.curve_rates import N_SMOOTH, Coordinates, TiedCells
 from bayes_assess.pool.counting import Times, add_up, count, mean
-from bayes_assess.pool.rank_strata import RankedScore, TiedRanks
+from bayes_assess.pool.rank_strata import RankedScore, TiedRanks, score_reached_by
 
 _BELOW, _ABOVE = 6.0, 4.0  # where the smooth functions of the rank's log odds lie, about the cut
 _LEAST = 1e-12  # probability, for logits of scores
@@ -204,14 +204,13 @@ def _coordinates(place, standard, smooth, feature, unit, log_odds, groups=None) 
     return Coordinates(place, standard, smooth, feature, unit, log_odds, groups)
 
 
-def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"] | None, times: Times) -> object:
+def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"] | None, times: Times) -> float:
     """Score that as many items reach as are announced, or that half of them reach."""
-    if times is None:
-        n = len(score) // 2 if announced is None else int(announced.sum())
-        return np.partition(score, -n)[-n] if n else score.max()
-    order = np.argsort(score)[::-1]
-    n = int(times.sum()) // 2 if announced is None else int(times[announced].sum())
-    return score[order[np.searchsorted(np.cumsum(times[order]), max(n, 1))]]
+    if announced is None:
+        n = (len(score) if times is None else int(times.sum())) // 2
+    else:
+        n = int(announced.sum() if times is None else times[announced].sum())
+    return score_reached_by(n, score, times)
 
 
 def _logits(score: Float[np.ndarray, " M"], times: Times) -> Float[np.ndarray, " M"]:
