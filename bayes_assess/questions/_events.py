@@ -230,7 +230,8 @@ def _positives(
     announced, scored = pool.predictions == code, _is_scored(pool)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     ranked = RankedScore(score, announced, times=pool.multiplicity)
-    if others and scored and group is None and ranked.separates:  # the score is of the predictions, and of no others
+    few = 0 < len(others) <= MOST_JUDGES  # whose verdicts are told apart
+    if few and scored and group is None and ranked.separates:  # the score is of the predictions, and of no others
         apart = [other for other in others if not replace(ranked, announced=other).is_cut]
         if not apart:  # other cuts of the same score say nothing beside it
             return Subject(_event(pool, code), POSITIVES), ranked
