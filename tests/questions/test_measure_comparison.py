@@ -137,6 +137,18 @@ def test_another_cut_of_the_same_score_is_no_verdict_beside_it():
     assert coordinates("low", "rival", "high").groups.shape[1] == 1
 
 
+@pytest.mark.parametrize("n_others", [4, 6])
+def test_of_many_systems_beside_a_score_each_has_an_effect_of_its_own(n_others):
+    """As verdicts, or where these are too many to be told apart, as contrasts of all."""
+    rng = np.random.default_rng(5)
+    systems = {f"other {i}": np.where(rng.random(N) < 0.1, 1 - SECOND, SECOND) for i in range(n_others)}
+    pool = ba.Pool(predictions=FIRST, scores=SCORES, systems=systems)
+    question = ba.Metric("f1", systems=["prediction", *systems])
+    groups = question.setting(pool, strata=SMALL.strata_of(pool)).cells.events.coordinates.groups
+    assert groups.shape[1] == n_others
+    assert np.linalg.matrix_rank(groups) == n_others
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
