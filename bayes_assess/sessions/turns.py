@@ -118,10 +118,10 @@ class TakesTurns(ABC):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What annotators wrote beside their labels, in order; `note` keeps it."""
-        payloads = [event.payload for event in self.events if event.kind == "note"]
+        payloads = [event.payload for event in self.events if event.kind == "note" and event.payload["text"]]
         return tuple(Note(*(payload[field] for field in Note._fields)) for payload in payloads)
 
-    def note(self, id: Hashable, text: str, *, annotator: str | None = None) -> None:
+    def note(self, id: Hashable, text: str, *, annotator: str | None = None, unsure: bool = False) -> None:
         """Keep a note on an item beside its label; answers do not depend on it.
 
         Parameters
@@ -130,6 +130,8 @@ class TakesTurns(ABC):
         text : str
         annotator : str, optional
             Who wrote it.
+        unsure : bool
+            Whether the annotator cannot label the item, of which another has: the labelling page asks nobody again.
 
         Raises
         ------
@@ -145,7 +147,7 @@ class TakesTurns(ABC):
         (Note(id=1, annotator='A1', text='blurred'),)
         """
         id, who = self._noted(id), None if annotator is None else str(annotator)
-        payload = {"ids": [id], "id": id, "annotator": who, "text": str(text)}
+        payload = {"ids": [id], "id": id, "annotator": who, "text": str(text), **({"unsure": True} if unsure else {})}
         self._take_turn(lambda: self._write("note", payload))
 
     def rehearse(self) -> None:

@@ -197,11 +197,10 @@ class Desk:
             names = self._history.told_by(unit.ids[0])
             if (seat.name or UNNAMED) in names:
                 raise LabelError("A label that was told can be changed, not taken back; choose another one.")
-            if names:  # somebody else could
-                self._history.second.pop(unit.ids[0], None)
-            else:
+            if not names:
                 self.session.skip(list(unit.ids))
-            self._note(seat, unit, note)
+            self._note(seat, unit, note, unsure=bool(names))  # where somebody else could
+            self._history.follow()
             seat.gave(GivenAnswer(unit, None))
             return self._state(seat, have)
 
@@ -392,9 +391,9 @@ class Desk:
         else:
             self.session.tell(ids, labels, **who)
 
-    def _note(self, seat: Seat, unit: Unit, note: str) -> None:
-        if note:
-            self.session.note(unit.ids[0], note, annotator=seat.name)
+    def _note(self, seat: Seat, unit: Unit, note: str, *, unsure: bool = False) -> None:
+        if note or unsure:
+            self.session.note(unit.ids[0], note, annotator=seat.name, unsure=unsure)
 
 
 def _checked_note(note: str) -> str:

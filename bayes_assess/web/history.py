@@ -51,6 +51,7 @@ class History:
         self._seen = 0
         self.second: dict[Hashable, str] = {}
         self._told: dict[Hashable, set[str]] = {}
+        self._unsure: set[Hashable] = set()  # of which somebody could give no second label
         self._asked: dict[Hashable, str] = {}
         self._shown: set[Hashable] = set()  # of those that were asked for, the ones on the page and not on a sheet
         self._given: dict[str, dict[Hashable, list[str | float] | None]] = {}
@@ -121,6 +122,11 @@ class History:
                 name = self._asked.get(ids[0])
                 if name is not None:
                     self._give(ids[0], None, name)
+        elif event.kind == "note" and payload.get("unsure"):
+            self._unsure.add(payload["id"])
+            self.second.pop(payload["id"], None)
+            if payload["annotator"] is not None:
+                self._give(payload["id"], None, payload["annotator"])
         elif event.kind == "release":
             for ids in self._units(payload["ids"]):
                 self._asked.pop(ids[0], None)
@@ -134,7 +140,7 @@ class History:
         due = self._overlap and generator(0, f"second label of {id}").random() < self._overlap
         if len(names) > 1:
             self.second.pop(id, None)
-        elif due and name != UNNAMED:
+        elif due and name != UNNAMED and id not in self._unsure:
             self.second[id] = name
 
     def _give(self, id: Hashable, labels: list[str | float] | None, name: str) -> None:

@@ -420,8 +420,13 @@ def test_who_cannot_give_a_second_label_is_not_asked_again_and_the_first_one_sta
     assert first not in keys(found)
     assert first not in keys(desk.opened("carl", "carl"))
     assert found["recent"][-1]["answers"] is None
-    assert (session.labels_used, session.n_skipped) == (1, 0)
-    assert "cat" not in session.labelled[1]
+    desk.answer("anna", first, [0])  # another one in the place of the first
+    assert first not in keys(desk.next("carl"))
+    again = Desk(ba.resume(tmp_path / "run.db", pool()), overlap=0.99)
+    opened = again.opened("ben", "ben")
+    assert first not in keys(opened) + keys(again.opened("carl", "carl"))
+    assert opened["recent"][-1]["answers"] is None
+    assert (session.labels_used, session.n_skipped, session.notes) == (1, 0, ())
 
 
 def test_items_of_whoever_stays_away_after_a_restart_are_for_others(tmp_path):
