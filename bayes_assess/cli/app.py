@@ -130,21 +130,22 @@ def ask(
     With -o they become a sheet with the columns id and label and, between them, those of --show, which `start` takes,
     too; else they are printed. In an .xlsx file, labels are chosen from a list of the classes. With --tool they become
     tasks of Label Studio or records of Argilla. Items stay pending until their labels are told.
-    The journal keeps for whom they are, if --annotator says it.
+    The journal keeps for whom they are, if --annotator says it, and --pending writes those of one annotator again.
     """
     from bayes_assess.cli import files, rows, text
     from bayes_assess.cli.told import named
 
     annotator = named(annotator)
-    for option, given in (("-n", n), ("--annotator", annotator)):
-        if pending and given is not None:
-            raise BudgetError(f"--pending writes the items that were asked for before; leave out {option}.")
+    if pending and n is not None:
+        raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
     files.check_output(output, force, tool, files.inputs_of(run, pool))
     with progress("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
         with let_go(assessment):
             wanted = text.next_sheet(assessment) if n is None else n
-            queries = files.pending_queries(assessment) if pending else assessment.ask(wanted, annotator=annotator)
+            queries = (
+                files.pending_queries(assessment, annotator) if pending else assessment.ask(wanted, annotator=annotator)
+            )
     if not len(queries) and assessment.design.random_size and not assessment.done:
         echo("This batch has no items, as one of random size may; it counts as a round. Ask again.")
         return

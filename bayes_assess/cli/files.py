@@ -365,11 +365,19 @@ def _remains(path: Path) -> list[Path]:
     return [path.resolve().with_name(path.name + suffix) for suffix in ("-journal", "-wal", "-shm")]
 
 
-def pending_queries(assessment: AnySession) -> LabelSheet:
-    """Gather all items that were handed out and not labelled yet."""
+def pending_queries(assessment: AnySession, annotator: str | None = None) -> LabelSheet:
+    """Gather all items that were handed out and not labelled yet, or those that an annotator was to label."""
     if not assessment.n_pending:
         raise OutputError("No item is pending: every item that was asked for has its label.")
-    return assessment.pending_queries
+    if annotator is None:
+        return assessment.pending_queries
+    found = assessment.pending_queries_of(annotator)
+    if not len(found):
+        raise OutputError(
+            f"No item that was asked for {annotator} is pending; without --annotator all {assessment.n_pending:,} are "
+            "written that await labels."
+        )
+    return found
 
 
 def as_command(words: list[str]) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from bayes_assess._tools.arrays import missing_mask, objects
 from bayes_assess._tools.dates import iso_text
 from bayes_assess._tools.files import path_of
-from bayes_assess._tools.shapes import Float, Frame, Int
+from bayes_assess._tools.shapes import Bool, Float, Frame, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import OutputError
@@ -50,6 +50,20 @@ class LabelSheet(ABC):
     @abstractmethod
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
+
+    def only(self, ids: Iterable[Hashable]) -> Self:
+        """Return a sheet of the items alone that are among these.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.ask(2).only([1]).ids.tolist()
+        [1]
+        """
+        kept = set(ids)
+        rows = np.array([id in kept for id in self.ids.tolist()], bool)
+        return type(self)(**{name: _of_rows(value, rows) for name, value in vars(self).items()})
 
     def to_frame(self, backend: str = "pandas") -> Frame:
         """Return the `table` as a data frame."""
@@ -253,6 +267,13 @@ class RankedQueries(LabelSheet):
 
     def _swaying(self) -> dict[str, np.ndarray]:
         return {"rank": self.ranks}
+
+
+def _of_rows(value: object, rows: Bool[np.ndarray, " n"]) -> object:
+    """Return what a sheet has by rows for some of them, and all else as it is."""
+    if isinstance(value, Mapping):
+        return {name: _of_rows(column, rows) for name, column in value.items()}
+    return value[rows] if isinstance(value, np.ndarray) else value
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

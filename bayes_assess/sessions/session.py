@@ -15,6 +15,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
+from bayes_assess.books.annotators import UNNAMED, for_whom
 from bayes_assess.books.book import Book
 from bayes_assess.designs import Design
 from bayes_assess.designs.ranked import RankedDesign
@@ -85,6 +86,25 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
     @abstractmethod
     def pending_queries(self) -> LabelSheet:
         """The items handed out and not labelled yet, in the order of the pool, as `ask` returned them."""
+
+    def pending_queries_of(self, annotator: str) -> LabelSheet:
+        """Return those of `pending_queries` that were asked for this annotator last, as ``ask(annotator=...)`` says.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 2), ba.GroupAccuracy())
+        >>> of_anna, of_ben = a.ask(2, annotator="anna"), a.ask(1, annotator="ben")
+        >>> sorted(a.pending_queries_of("anna").ids.tolist()) == sorted(of_anna.ids.tolist())
+        True
+        """
+        name = for_whom(annotator).get("annotator", UNNAMED)
+        asked: dict[Hashable, str] = {}
+        for event in self.events:
+            if event.kind == "ask":
+                ids = self.recorded_as(event.payload["ids"]).ravel().tolist()
+                asked |= dict.fromkeys(ids, event.payload.get("annotator", UNNAMED))
+        return self.pending_queries.only(id for id, whose in asked.items() if whose == name)
 
     @abstractmethod
     def ask(self, n: int = ..., *, annotator: str | None = None) -> LabelSheet:

@@ -103,6 +103,24 @@ def test_agreement_is_said_with_what_it_makes_of_the_answer(run):
     assert 0 < found["wrong_interval"][0] < found["wrong"] < found["wrong_interval"][1]
 
 
+def test_a_sheet_that_one_annotator_lost_is_written_again_without_those_of_others(run):
+    hers, his = run.parent / "of_anna.csv", run.parent / "of_ben.csv"
+    done("ask", run, "-n", 2, "-o", hers, "--annotator", "anna")
+    done("ask", run, "-n", 1, "-o", his, "--annotator", "ben")
+    again = run.parent / "again.csv"
+    assert f"tell {run} --annotator anna {again}" in done(
+        "ask", run, "--pending", "--annotator", " anna", "-o", again, "--show", "text"
+    )
+    rows = again.read_text().splitlines()
+    assert sorted(row.split(",")[0] for row in rows) == sorted(
+        row.split(",")[0] for row in hers.read_text().splitlines()
+    )
+    assert rows[0] == "id,text,label"
+    assert "No item that was asked for carl is pending; without --annotator all 3 are" in refused(
+        "ask", run, "--pending", "--annotator", "carl"
+    )
+
+
 def test_agreement_needs_a_second_annotator(run):
     done("tell", run, sheet(run, "anna.csv", "id,label\na,good\n"), "--annotator", "anna")
     assert "let a second one label some of the same items" in refused("agreement", run)
@@ -126,7 +144,6 @@ def test_sheets_for_annotators_and_corrections_of_their_own_labels(run):
     a = ba.resume(run, ba.read_pool(run.parent / "pool.csv", prediction="prediction", show=["text"]))
     assert a.events[-1].payload["annotator"] == "anna"
     a.journal.close()
-    assert "leave out --annotator" in refused("ask", run, "--pending", "--annotator", "anna")
     done("tell", run, sheet(run, "anna.csv", "id,label\na,good\nb,bad\n"), "--annotator", "anna")
     done("tell", run, sheet(run, "ben.csv", "id,label\na,good\n"), "--annotator", "ben")
     fixes = sheet(run, "fixes.csv", "id,label\na,bad\n")
