@@ -374,8 +374,8 @@ def pending_queries(assessment: AnySession, annotator: str | None = None) -> Lab
     found = assessment.pending_queries_of(annotator)
     if not len(found):
         raise OutputError(
-            f"No item that was asked for {annotator} is pending; without --annotator all {assessment.n_pending:,} are "
-            "written that await labels."
+            f"No item that was asked for {annotator} is pending; leave out --annotator for all "
+            f"{assessment.n_pending:,} that await labels."
         )
     return found
 

@@ -18,6 +18,7 @@ from bayes_assess.cli.options import (
     LabelColumn,
     LabelsFile,
     Moved,
+    OfWhom,
     RunFile,
     SheetOut,
     Tool,
@@ -197,21 +198,28 @@ def release(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS]...", help="Items, by their ids.")] = None,
     pending: Annotated[bool, typer.Option("--pending", help="All items that await labels.")] = False,
     skipped: Annotated[bool, typer.Option("--skipped", help="All items that were set aside.")] = False,
+    annotator: OfWhom = None,
     pool: Moved = None,
 ) -> None:
     """Let items be asked for again that await labels or were set aside.
 
-    Release what is pending if a sheet was lost, or if nobody is going to label it.
+    Release what is pending if a sheet was lost, or if nobody is going to label it; with --annotator, what was asked for
+    one annotator.
     """
     from bayes_assess.cli import files, rows, text
+    from bayes_assess.cli.told import named
 
     if not (ids or pending or skipped):
         raise LabelError("Say which items to release: their ids, --pending or --skipped.")
+    annotator = named(annotator)
+    if annotator is not None and not pending:
+        raise LabelError("--annotator says whose pending items to release; add --pending.")
     assessment = files.reopen(run, pool)
     with let_go(assessment):
+        awaited = files.pending_queries(assessment, annotator).ids if annotator else assessment.pending
         chosen = [
             *assessment.ids_named(ids or []),
-            *assessment.pending.tolist() * pending,
+            *awaited.tolist() * pending,
             *assessment.skipped.tolist() * skipped,
         ]
         n = assessment.release([str(name) for name in chosen])

@@ -106,6 +106,9 @@ SheetOut = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in: .csv, .tsv, .xlsx; .json with --tool."),
 ]
 ForWhom = Annotated[str | None, typer.Option("--annotator", metavar="NAME", help="Who is to label the items.")]
+OfWhom = Annotated[
+    str | None, typer.Option("--annotator", metavar="NAME", help="With --pending: only those asked for this annotator.")
+]
 Tool = Annotated[
     ToolName | None, typer.Option("--tool", help="Write tasks for a labelling tool, and its set-up beside them.")
 ]

@@ -116,9 +116,12 @@ def test_a_sheet_that_one_annotator_lost_is_written_again_without_those_of_other
         row.split(",")[0] for row in hers.read_text().splitlines()
     )
     assert rows[0] == "id,text,label"
-    assert "No item that was asked for carl is pending; without --annotator all 3 are" in refused(
-        "ask", run, "--pending", "--annotator", "carl"
-    )
+    none = "No item that was asked for carl is pending; leave out --annotator for all 3 that await labels."
+    assert none in refused("ask", run, "--pending", "--annotator", "carl")
+    assert none in refused("release", run, "--pending", "--annotator", "carl")
+    assert "add --pending" in refused("release", run, "a", "--annotator", "ben")
+    assert "Released 1 item" in done("release", run, "--pending", "--annotator", "ben")
+    assert "2 pending" in done("status", run)
 
 
 def test_agreement_needs_a_second_annotator(run):
