@@ -12,6 +12,7 @@ import bayes_assess as ba
 from bayes_assess.cli import demo_label, files, live
 from bayes_assess.cli.app import app
 from bayes_assess.web.notice import Notice, noticed, read_notice
+from bayes_assess.web.server import Service
 from web.browsers import Server, served
 
 
@@ -90,6 +91,17 @@ def test_streams_of_a_command_are_not_looked_for_in_the_server(tmp_path, monkeyp
             assert live.ask_server(["ask", "run.db", option]) is None
 
 
+@pytest.fixture
+def never_served(monkeypatch):
+    """What should have been refused fails, where it would wait for people for ever."""
+
+    def run(_):
+        raise AssertionError("a page is served")
+
+    monkeypatch.setattr(Service, "run", run)
+
+
+@pytest.mark.usefixtures("never_served")
 def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
     run = started(tmp_path)
     none = CliRunner().invoke(app, ["label", str(run), "--images", str(tmp_path / "none")])
@@ -115,6 +127,7 @@ def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
         (["--host", "nobody.invalid"], "take another --host"),
     ],
 )
+@pytest.mark.usefixtures("never_served")
 def test_options_that_make_no_sense_are_refused_before_the_page_is_opened(tmp_path, options, said):
     found = CliRunner().invoke(app, ["label", str(started(tmp_path)), "--no-open", *options])
     assert found.exit_code == 2
