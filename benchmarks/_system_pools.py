@@ -28,7 +28,8 @@ class TwoSystems(NamedTuple):
 def pools(n: int, seed: int) -> Iterator[tuple[str, TwoSystems]]:
     """Yield names and n pools of every kind: made ones, of fitted classifiers, and of a generator; then real ones.
 
-    The second system of a made pool sees evidence of its own, which has more or less in common with that of the first.
+    The second system of a made pool sees evidence of its own, which has more or less in common with that of the first;
+    or it is a new version of the first one, which is about as good and sees nearly the same.
     Beside one of the generator it sees evidence of its own, the first one's score and some more, or has another cut.
 
     Examples
@@ -43,6 +44,8 @@ def pools(n: int, seed: int) -> Iterator[tuple[str, TwoSystems]]:
         found = _fitted(np.random.default_rng([seed, number, 1]))
         if found is not None:
             yield f"fitted-{seed}-{number}", found
+    for number in range(n):
+        yield f"version-{seed}-{number}", _version(np.random.default_rng([seed, number, 3]))
     if os.environ.get("BAYES_ASSESS_ZOO"):
         for number, (name, binary) in enumerate(zoo(n, seed)):
             rng = np.random.default_rng([seed, number, 2])
@@ -65,17 +68,39 @@ def _made(rng: np.random.Generator) -> TwoSystems:
     n, rate = int(np.exp(rng.uniform(*np.log(_SIZE)))), float(np.exp(rng.uniform(*np.log(_RATE))))
     labels = rng.random(n) < max(rate, 20 / n)
     apart, common = rng.uniform(1.5, 4.0, 2), float(rng.choice([0.0, 0.0, 0.3, 0.6, 0.9]))
-    seen = labels & (rng.random(n) >= (rng.beta(1, 3) if rng.random() < 0.4 else 0.0))
-    shared = rng.normal(size=n)
-    evidence = [a * seen + np.sqrt(common) * shared + np.sqrt(1 - common) * rng.normal(size=n) for a in apart]
+    evidence = _evidence(labels, apart, common, rng)
     predicted = [(z > _cut(z, labels, rng)).astype(int) for z in evidence]
     whose = rng.random()
-    z = evidence[0] if whose < 0.75 else sum(evidence) / 2
-    score = 1 / (1 + np.exp(-rng.uniform(0.5, 4) * (z - np.quantile(z, 1 - labels.mean()))))
-    score = score if rng.random() < 0.6 else np.round(score, 2)
+    score = _score(evidence[0] if whose < 0.75 else sum(evidence) / 2, labels, rng)
     facts = {"common": common, "whose": "first" if whose < 0.75 else "both", "rate": float(labels.mean())}
     pool = ba.Pool(predictions=predicted[0], scores=score, systems={"new": predicted[1]})
     return TwoSystems(pool, labels.astype(int), facts)
+
+
+def _version(rng: np.random.Generator) -> TwoSystems:
+    """Make a system and its next version: most evidence is common to both, and they are about as good."""
+    n, rate = int(np.exp(rng.uniform(*np.log(_SIZE)))), float(np.exp(rng.uniform(*np.log(_RATE))))
+    labels = rng.random(n) < max(rate, 20 / n)
+    apart, common = rng.uniform(1.5, 4.0) + np.array([0.0, rng.normal(0, 0.3)]), rng.uniform(0.5, 0.95)
+    evidence = _evidence(labels, apart, common, rng)
+    first = evidence[0] > _cut(evidence[0], labels, rng)
+    new = evidence[1] > np.quantile(evidence[1], 1 - np.clip(first.mean() * np.exp(rng.normal(0, 0.2)), 5 / n, 0.9))
+    score, facts = _score(evidence[0], labels, rng), {"common": common, "rate": float(labels.mean())}
+    pool = ba.Pool(predictions=first.astype(int), scores=score, systems={"new": new.astype(int)})
+    return TwoSystems(pool, labels.astype(int), facts)
+
+
+def _evidence(labels: np.ndarray, apart: np.ndarray, common: float, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return what two systems see, of which a share is common; some positives may be hidden to both."""
+    seen = labels & (rng.random(len(labels)) >= (rng.beta(1, 3) if rng.random() < 0.4 else 0.0))
+    shared = rng.normal(size=len(labels))
+    return [a * seen + np.sqrt(common) * shared + np.sqrt(1 - common) * rng.normal(size=len(labels)) for a in apart]
+
+
+def _score(z: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Make a score of evidence, that is too sure or not sure enough, and may be rounded."""
+    score = 1 / (1 + np.exp(-rng.uniform(0.5, 4) * (z - np.quantile(z, 1 - labels.mean()))))
+    return score if rng.random() < 0.6 else np.round(score, 2)
 
 
 def _beside(

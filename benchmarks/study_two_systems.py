@@ -3,6 +3,7 @@
     BAYES_ASSESS_POOLS=folder BAYES_ASSESS_ZOO=zoo.py python benchmarks/study_two_systems.py [--set package]
         [--pools 14] [--seed 1] [--measure f1] [--campaigns 8] [--minutes 15] [--shard 0/2] [--rows two_systems.jsonl]
     ... --set "one curve" --one-curve
+    ... --set verdicts --verdicts
     ... --set "of less use" --change group_mean=2.5
     ... --report
 
@@ -10,7 +11,8 @@ Pools are those of `_system_pools.py`: made ones whose systems see evidence that
 that scikit-learn fitted, and those of a generator and a folder where the environment names these. Campaigns by
 `variance_reduction`, 25 labels at a time, ask by how much "new" is above "prediction", and are looked at with 50, 100
 and 200 labels. --one-curve ranks items first by how many systems predict them positive, whosever the score is, as is
-done where scores are of the predictions of none alone. --change replaces constants of `Members.beside`.
+done where scores are of the predictions of none alone, or nearly as good for those of the other; --verdicts takes what
+the other predicts for verdicts beside the score even there. --change replaces constants of `Members.beside`.
 
 --report compares sets with the first one on the pools that both have, by kind: the geometric mean of interval scores,
 that of root mean squared errors, and the share of 95 % intervals that hold, with standard errors over pools.
@@ -21,7 +23,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -42,20 +44,21 @@ LEAST = 1e-3  # of an interval's score, in ratios: less does not matter
 
 
 @contextmanager
-def using(changes: dict[str, float], one_curve: bool) -> Iterator[None]:
-    """Replace constants of the effects of other systems, or let all items follow one curve."""
+def using(changes: dict[str, float], one_curve: bool, verdicts: bool) -> Iterator[None]:
+    """Replace constants of the effects of other systems, or let all items follow one curve, or none."""
     beside = Members.beside
 
     def changed(members: Members) -> Members:
         found = beside(members)
         return replace(found, **{name: np.full_like(found.prior, value) for name, value in changes.items()})
 
-    with mock.patch.object(Members, "beside", changed):
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(Members, "beside", changed))
         if one_curve:
-            with mock.patch.object(RankedScore, "separates", False):
-                yield
-        else:
-            yield
+            patches.enter_context(mock.patch.object(RankedScore, "separates", False))
+        if verdicts:
+            patches.enter_context(mock.patch.object(RankedScore, "ranks_positives_of", return_value=False))
+        yield
 
 
 def campaigns_on(one: TwoSystems, measure: str, campaigns: int) -> dict[str, Any]:
@@ -110,6 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
     add_row_options(parser, "two_systems.jsonl")
     parser.add_argument("--set", default="package", help="what the belief is called")
     parser.add_argument("--one-curve", action="store_true", help="rank items by how many systems predict them positive")
+    parser.add_argument("--verdicts", action="store_true", help="take what other systems predict for verdicts always")
     parser.add_argument("--change", nargs="*", default=[], metavar="COLUMN=NUMBER")
     parser.add_argument("--measure", default="f1")
     parser.add_argument("--pools", type=int, default=14, help="of every kind")
@@ -125,7 +129,7 @@ def main(arguments: list[str] | None = None) -> None:
     population = sharded(pools(options.pools, options.seed), options.shard)
     cases = ((key | {"pool": name}, one) for name, one in population)
     rows = Rows(options.rows, KEY)
-    with using(changes, options.one_curve):
+    with using(changes, options.one_curve, options.verdicts):
         for row, one in without_row(cases, rows, options.minutes):
             rows.add(row | campaigns_on(one, options.measure, options.campaigns) | {"facts": one.facts})
 

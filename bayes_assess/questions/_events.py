@@ -235,7 +235,8 @@ def _positives(
         apart = [other for other in others if not replace(ranked, announced=other).is_cut]
         if not apart:  # other cuts of the same score say nothing beside it
             return Subject(_event(pool, code), POSITIVES), ranked
-        return Subject(_event(pool, code), POSITIVES.beside(), votes=np.stack(apart, axis=1)), ranked
+        if not all(ranked.ranks_positives_of(other) for other in apart):
+            return Subject(_event(pool, code), POSITIVES.beside(), votes=np.stack(apart, axis=1)), ranked
     if others:
         ranked = replace(ranked, others=np.array(others))
     members = POSITIVES if ranking else VERDICTS

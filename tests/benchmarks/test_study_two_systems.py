@@ -6,6 +6,7 @@ from _system_pools import TwoSystems, pools
 from study_two_systems import using
 
 import bayes_assess as ba
+from bayes_assess.measures import value_of
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.pool.rank_strata import RankedScore
 
@@ -13,21 +14,30 @@ from bayes_assess.pool.rank_strata import RankedScore
 def test_systems_have_evidence_in_common_or_not(monkeypatch):
     monkeypatch.delenv("BAYES_ASSESS_ZOO", raising=False)
     monkeypatch.delenv("BAYES_ASSESS_POOLS", raising=False)
-    made = {name: one for name, one in pools(12, 1) if name.startswith("made")}
-    by_common = {}
-    for one in made.values():
-        wrong = [p[one.labels == 0] for p in (one.pool.predictions, one.pool.system_codes("new"))]
-        by_common.setdefault(one.facts["common"], []).append(np.corrcoef(wrong)[0, 1])
-    assert np.mean(by_common[0.0]) < 0.1 < np.mean(by_common[0.9])
+    alike, found = {}, {"made": [], "version": []}
+    for name, one in pools(12, 1):
+        if (kind := name.split("-")[0]) in found:
+            systems = one.pool.predictions, one.pool.system_codes("new")
+            f1 = [value_of("f1", one.labels, predictions, classes=[0, 1]) for predictions in systems]
+            found[kind].append(abs(f1[1] - f1[0]))
+            common = kind if kind == "version" else one.facts["common"]
+            alike.setdefault(common, []).append(np.corrcoef([p[one.labels == 0] for p in systems])[0, 1])
+    assert np.mean(alike[0.0]) < 0.1 < np.mean(alike[0.9])
+    assert np.mean(alike["version"]) > 0.3
+    assert np.median(found["version"]) < np.median(found["made"]) / 2
 
 
 def test_constants_are_replaced_for_the_time_being():
     ranked = RankedScore(np.array([0.1, 0.9]), np.array([False, True]))
-    with using({"group_mean": 1.0}, one_curve=True):
+    other, score = np.array([False, True, False]), np.array([0.1, 0.2, 0.9])
+    three = RankedScore(score, score > 0.5)
+    with using({"group_mean": 1.0}, one_curve=True, verdicts=True):
         assert (POSITIVES.beside().group_mean == 1).all()
         assert not ranked.separates
+        assert not three.ranks_positives_of(other)
     assert (POSITIVES.beside().group_mean > 1).all()
     assert ranked.separates
+    assert three.ranks_positives_of(other)
 
 
 def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):

@@ -70,6 +70,27 @@ def test_scores_are_of_no_predictions_where_these_are_alike(announced):
     assert not RankedScore(np.arange(3.0), announced).separates
 
 
+@pytest.mark.parametrize("n_below", [0, 4, 8, 12, 40])
+def test_a_score_ranks_what_another_system_alone_announces_if_nine_of_ten_pairs_are_in_its_order(n_below):
+    rng = np.random.default_rng(n_below)
+    score, announced = np.round(rng.random(400), 2), np.zeros(400, bool)
+    announced[score >= 0.8] = True
+    other = (score >= 0.7) | (rng.random(400) < n_below / 400)
+    times = rng.integers(1, 4, 400)
+    listed = [np.repeat(part, times) for part in (score, announced, other)]
+    alone, neither = (listed[0][~listed[1] & (listed[2] == side)] for side in (True, False))
+    above = (alone[:, None] > neither).mean() + (alone[:, None] == neither).mean() / 2
+    assert RankedScore(score, announced, times=times).ranks_positives_of(other) == (above >= 0.9)
+    assert RankedScore(*listed[:2]).ranks_positives_of(listed[2]) == (above >= 0.9)
+
+
+def test_a_score_ranks_nothing_of_a_system_that_announces_no_other_items():
+    announced = np.array([False, False, True])
+    one = RankedScore(np.arange(3.0), announced)
+    assert not any(one.ranks_positives_of(other) for other in (announced, np.zeros(3, bool), np.ones(3, bool)))
+    assert not RankedScore(np.arange(3.0)).ranks_positives_of(announced)
+
+
 def test_items_that_tie_over_a_wide_range_of_ranks_are_known():
     scores = np.concatenate([np.zeros(900), np.linspace(0.1, 0.4, 70), np.full(20, 0.45), np.full(10, 0.9)])
     ties = RankedScore(scores, scores > 0.5).ties

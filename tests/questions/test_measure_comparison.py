@@ -137,6 +137,24 @@ def test_another_cut_of_the_same_score_is_no_verdict_beside_it():
     assert coordinates("low", "rival", "high").groups.shape[1] == 1
 
 
+def test_a_score_that_is_nearly_as_good_for_another_system_ranks_the_items_of_both():
+    """As for new versions of a system: items that either alone announces are the next ones on both sides of the cut."""
+    version = (SCORES + np.random.default_rng(5).normal(0, 0.03, N) >= 0.5).astype(int)
+    pool = ba.Pool(predictions=FIRST, scores=SCORES, systems={"version": version, "rival": SECOND})
+
+    def subject(*names):
+        question = ba.Metric("f1", systems=["prediction", *names])
+        cells = question.setting(pool, strata=SMALL.strata_of(pool)).cells
+        return cells.events.subject, cells.events.coordinates, cells.one_of_each()
+
+    found, coordinates, one = subject("version")
+    assert found.votes is None
+    assert (
+        coordinates.place[0][(FIRST & version)[one] == 1].min() > coordinates.place[0][(FIRST & version)[one] == 0]
+    ).all()
+    assert subject("version", "rival")[0].votes.shape == (N, 2)  # as one of them errs in its own way
+
+
 @pytest.mark.parametrize("n_others", [4, 6])
 def test_of_many_systems_beside_a_score_each_has_an_effect_of_its_own(n_others):
     """As verdicts, or where these are too many to be told apart, as contrasts of all."""
