@@ -187,7 +187,7 @@ POSITIVES = Members.of(
 
 Where several systems are measured, groups are contrasts of what they predict: one may be right more often than another
 where they differ. Without such effects cells alone would scatter, which over many of them evens out to no difference.
-Where the score is of one of them, the others are verdicts beside it (`Members.beside`).
+Where the score is of one of them and no guide to what others predict, these are verdicts beside it (`Members.beside`).
 
 Either no positive is hidden, or a share of them that may be any: a spike and a slab. So it is with negatives among the
 surest items. ``weak`` is for scores that say little, or the opposite, and ``flat`` for scores and predictions that say
