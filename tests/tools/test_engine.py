@@ -55,6 +55,24 @@ def test_random_bits_are_those_of_jax(first, second, data):
         np.testing.assert_array_equal(many, jax.random.categorical(theirs, logits, shape=(50, 3)))
 
 
+@pytest.mark.parametrize("n", [0, 1, 3, 256, 257])
+def test_few_bits_and_many_are_those_of_jax(n):
+    greatest = 2**32 - 1  # sums run over at once
+    for words in np.array([[0, 0], [greatest, greatest], [1, 2**31]], np.uint32):
+        with engine.eager():
+            key = random.as_key(words)
+            keys, short, long = random.split(key, n), random.bits(key, (n,)), random.bits(key, (n,), np.uint64)
+            folded = random.fold_in(key, greatest)
+        theirs = jax.random.wrap_key_data(words)
+        np.testing.assert_array_equal(keys, jax.random.key_data(jax.random.split(theirs, n)))
+        np.testing.assert_array_equal(short, jax.random.bits(theirs, (n,), np.uint32))
+        with jax.enable_x64(True):
+            np.testing.assert_array_equal(long, jax.random.bits(theirs, (n,), np.uint64))
+        np.testing.assert_array_equal(folded, jax.random.key_data(jax.random.fold_in(theirs, greatest)))
+        assert keys.flags.writeable
+        assert long.flags.writeable
+
+
 @pytest.mark.parametrize("exponent", [-1.0, -0.3, 0.0, 1.0, 2.0])
 def test_powers_of_positive_numbers_are_alike_on_both_engines(exponent):
     base, exponent = np.float32([4e-9, 4e-6, 0.3, 1.0, 50.0]), np.float32(exponent)

@@ -7,6 +7,8 @@ Eager keys are arrays (2,) of 32-bit words, compiled ones are JAX's.
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,8 @@ from bayes_assess.errors import DesignError
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY, _WORD = 0x1BD11BDA, 0xFFFFFFFF
-_FEW = 8  # counters up to which integers of Python are faster than arrays
+_FEW = 256  # counters up to which one long integer of Python is faster than arrays
+_LANE, _HALF = 64, 32  # bits of it for each, so that sums of twenty rounds do not run over
 
 
 def key(seed: int) -> PRNGKey:
@@ -68,13 +71,16 @@ def fold_in(key: PRNGKey, data: int | Array) -> PRNGKey:
     """Return the key of a key and a whole number."""
     if not is_eager():
         return jax.random.fold_in(as_key(key), data)
-    return np.concatenate(_threefry(as_key(key), np.array([int(data) & _WORD], np.uint32)))
+    return np.array(_rounds(as_key(key).tolist(), int(data) & _WORD, 1), np.uint32)
 
 
 def split(key: PRNGKey, n: int = 2) -> Key[Array, " n"]:
     """Return n keys of a key."""
     if not is_eager():
         return jax.random.split(as_key(key), n)
+    if n <= _FEW:
+        x, y = _threefry_of_few(as_key(key), n)
+        return _lanes(x | y << _HALF, n).view("<u4").reshape(n, 2).astype(np.uint32)
     return np.stack(_threefry(as_key(key), np.arange(n, dtype=np.uint32)), axis=-1)
 
 
@@ -98,7 +104,10 @@ def bits(key: PRNGKey, shape: tuple[int, ...] = (), dtype: type[np.unsignedinteg
     """Draw random bits for every element, 32 by default, or 64."""
     if not is_eager():
         return jax.random.bits(as_key(key), shape, dtype)
-    first, second = _threefry(as_key(key), np.arange(int(np.prod(shape, dtype=int)), dtype=np.uint32))
+    if (n := math.prod(shape)) <= _FEW:
+        x, y = _threefry_of_few(as_key(key), n)
+        return _lanes(x ^ y if dtype == np.uint32 else x << _HALF | y, n).astype(dtype).reshape(shape)
+    first, second = _threefry(as_key(key), np.arange(n, dtype=np.uint32))
     drawn = first ^ second if dtype == np.uint32 else (first.astype(np.uint64) << np.uint64(32)) | second
     return drawn.reshape(shape)
 
@@ -175,8 +184,6 @@ def categorical(key: PRNGKey, log_weight: Float[Array, "*batch K"], shape: tuple
 
 def _threefry(key: Array, counter: Array) -> tuple[Array, Array]:
     """Turn counters (0, n) into two words each."""
-    if is_eager() and key.ndim == 1 and len(counter) <= _FEW:
-        return _threefry_of_few(key.tolist(), counter.tolist())
     keys = key[0], key[1], key[0] ^ key[1] ^ np.uint32(_PARITY)
     mix: Any = _mixed_in_place if is_eager() else _mixed
     x, y = xp.zeros_like(counter) + keys[0], counter + keys[1]
@@ -187,21 +194,35 @@ def _threefry(key: Array, counter: Array) -> tuple[Array, Array]:
     return x, y
 
 
-def _threefry_of_few(key: list[int], counters: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the same for a few counters by integers: one takes 7 microseconds, where calls of NumPy take 130."""
-    keys = key[0], key[1], key[0] ^ key[1] ^ _PARITY
-    words = []
-    for counter in counters:
-        x, y = keys[0], (counter + keys[1]) & _WORD
-        for i in range(5):
-            for turn in _ROTATIONS[i % 2]:
-                x = (x + y) & _WORD
-                y = ((y << turn) & _WORD | y >> (32 - turn)) ^ x
-            x = (x + keys[(i + 1) % 3]) & _WORD
-            y = (y + keys[(i + 2) % 3] + i + 1) & _WORD
-        words.append((x, y))
-    first, second = np.array(words, np.uint32).reshape(-1, 2).T
-    return first.copy(), second.copy()
+def _threefry_of_few(key: np.ndarray, n: int) -> tuple[int, int]:
+    """Turn the first counters into two words each, all in one integer: calls of NumPy take some times as long."""
+    counters, ones = _counters(n)
+    return _rounds(key.tolist(), counters, ones)
+
+
+@cache
+def _counters(n: int) -> tuple[int, int]:
+    """Return integers with the first counters, and with 1, in their lanes."""
+    return sum(i << _LANE * i for i in range(n)), sum(1 << _LANE * i for i in range(n))
+
+
+def _lanes(words: int, n: int) -> np.ndarray:
+    """Return what is in the lanes of an integer."""
+    return np.frombuffer(words.to_bytes(_LANE // 8 * n, "little"), "<u8")
+
+
+def _rounds(key: list[int], counters: int, ones: int) -> tuple[int, int]:
+    """Turn the counters in the lanes of an integer into two words each."""
+    mask = _WORD * ones
+    keys = key[0] * ones, key[1] * ones, (key[0] ^ key[1] ^ _PARITY) * ones
+    x, y = keys[0], (counters + keys[1]) & mask
+    for i in range(5):
+        for turn in _ROTATIONS[i % 2]:
+            x += y  # less than 2^38 in the end
+            y = ((y << turn | y >> (32 - turn)) ^ x) & mask
+        x += keys[(i + 1) % 3]
+        y = (y + keys[(i + 2) % 3] + (i + 1) * ones) & mask
+    return x & mask, y
 
 
 def _mixed_in_place(x: np.ndarray, y: np.ndarray, rotations: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
