@@ -65,8 +65,7 @@ class PosteriorMeasure(NamedTuple):
         tail = (1 - level) / 2
         low, high = _at(self.quantiles, tail), _at(self.quantiles, 1 - tail)
         starts = np.linspace(0, 1 - level, 41)
-        lows = np.stack([_at(self.quantiles, p) for p in starts], axis=-1)
-        highs = np.stack([_at(self.quantiles, p + level) for p in starts], axis=-1)
+        lows, highs = _at(self.quantiles, starts), _at(self.quantiles, starts + level)
         best = np.argmin(highs - lows, axis=-1)[..., None]
         shortest = [np.take_along_axis(ends, best, -1)[..., 0] for ends in (lows, highs)]
         return np.stack([np.minimum(low, shortest[0]), np.maximum(high, shortest[1])], axis=-1)
@@ -120,14 +119,24 @@ def posterior_measure(
     [[0.9], [0.8]]
     """
     n = _N_QUANTILES if draws.shape[1] <= _MANY else _OF_MANY
-    at = (np.arange(n) + 0.5) / n
-    quantiles = np.quantile(draws, at, axis=0).T.astype(np.float64)
+    quantiles = _quantiles(draws, (np.arange(n) + 0.5) / n)
     value = _at(quantiles, 0.5)
     if cautious is not None and cautious.any():
         share = cautious.mean(0)
         least = np.maximum(2 * share - 1, _HARDLY) / np.maximum(share, _HARDLY)
         value = _medians(draws, np.where(cautious, least, 1.0).prod(1))
     return PosteriorMeasure(quantiles, np.asarray(exact), value)
+
+
+def _quantiles(draws: Float[np.ndarray, "n k"], at: Float[np.ndarray, " Q"]) -> Float[np.ndarray, "k Q"]:
+    """Compute `numpy.quantile` of every column at many probabilities from sorted draws, in a tenth of its time."""
+    ordered = np.sort(np.ascontiguousarray(draws.T), axis=1)
+    ordered[np.isnan(ordered[:, -1])] = np.nan
+    last = len(draws) - 1
+    below = np.floor(at * last).astype(np.intp)
+    share, low, high = at * last - below, ordered[:, below], ordered[:, np.minimum(below + 1, last)]
+    gap = high - low
+    return np.where(share < 0.5, low + gap * share, high - gap * (1 - share)).astype(np.float64)
 
 
 def _medians(draws: Float[np.ndarray, "n k"], weight: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
@@ -351,9 +360,11 @@ def _values(table: LossTable | PRCurveTable, share: Float[Array, "n A C"]) -> Fl
     return table.value(table.mean(share))
 
 
-def _at(quantiles: Float[np.ndarray, "*batch Q"], probability: float) -> Float[np.ndarray, "*batch"]:
-    """Interpolate between quantiles."""
+def _at(
+    quantiles: Float[np.ndarray, "*batch Q"], probability: float | Float[np.ndarray, " P"]
+) -> Float[np.ndarray, "*batch"] | Float[np.ndarray, "*batch P"]:
+    """Interpolate between quantiles, at one probability or at several."""
     n = quantiles.shape[-1]
-    place = np.clip(probability * n - 0.5, 0, n - 1)
-    below = min(int(place), n - 2)
+    place = np.clip(np.asarray(probability) * n - 0.5, 0, n - 1)
+    below = np.minimum(place.astype(np.intp), n - 2)
     return quantiles[..., below] + (place - below) * (quantiles[..., below + 1] - quantiles[..., below])
