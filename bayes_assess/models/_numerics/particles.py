@@ -267,18 +267,22 @@ def moved_by_groups(
     threshold = xp.moveaxis(engine.log_of_normal(random[..., dimension:]), -1, 1).reshape(n_steps, n_groups, *shape)
     blocks = split(place[resampled(uniform[0], log_weight, n)])
     gaussians = [_gaussians_of_others(block) for block in blocks]
-    noise = split(engine.normal_quantile(random[..., :dimension]))
+    for_all = _GROUP_STEPS[:n_steps, 0] > 0
     # Before the loop, as in `moved`.
-    noise = [(z, xp.einsum("mbhse,bhde->mbhsd", z, g[1])) for z, g in zip(noise, gaussians, strict=True)]
+    noise = split(_white_noise(random[..., :dimension], n_shared, for_all))
+    noise = [(z, _coloured(z, g[1], moves)) for z, g, moves in zip(noise, gaussians, (for_all, ~for_all), strict=True)]
 
     def step(carry, inputs):
         held, known = carry
         (of_all, rho, width), noise, threshold = inputs
         of_all = of_all > 0
+        moves = (of_all, ~of_all) if engine.is_eager() else (True, True)
         proposed, gains = zip(
             *(
-                _proposed(place, white, g[0], white_noise, own_noise, rho, width)
-                for (place, white), g, (white_noise, own_noise) in zip(held, gaussians, noise, strict=True)
+                _proposed(place, white, g[0], white_noise, own_noise, rho, width) if moved else ((place, white), 0.0)
+                for (place, white), g, (white_noise, own_noise), moved in zip(
+                    held, gaussians, noise, moves, strict=True
+                )
             ),
             strict=True,
         )
@@ -290,8 +294,8 @@ def moved_by_groups(
         together = xp.broadcast_to(threshold[:1] < of_groups.sum(0), of_groups.shape)
         taken_by_group = ~of_all & xp.where(apart, threshold < of_groups, together)
         held = tuple(
-            tuple(xp.where(taken[..., None], new, old) for new, old in zip(news, olds, strict=True))
-            for taken, news, olds in zip((taken_by_all, taken_by_group), proposed, held, strict=True)
+            tuple(xp.where(taken[..., None], new, old) for new, old in zip(news, olds, strict=True)) if moved else olds
+            for taken, news, olds, moved in zip((taken_by_all, taken_by_group), proposed, held, moves, strict=True)
         )
         taken = taken_by_all | xp.concatenate([taken_by_group, taken_by_group[:1]])
         return (held, xp.where(taken, log_probability, known)), None
@@ -300,6 +304,27 @@ def moved_by_groups(
     nothing = xp.full((n_groups + 1, *shape), -xp.inf, xp.float32)
     held, known = engine.scan(step, (start, nothing), (_GROUP_STEPS[:n_steps], noise, threshold))[0]
     return joined(held[0][0], held[1][0]), known.sum(0).reshape(n)
+
+
+def _white_noise(
+    uniform: Float[Array, "m S D"], n_shared: int, of_all: Bool[np.ndarray, " m"]
+) -> Float[Array, "m S D"]:
+    """Compute standard normal noise; on NumPy, only of the parameters that a step moves."""
+    if not engine.is_eager():
+        return engine.normal_quantile(uniform)
+    noise = np.zeros_like(uniform)
+    for steps, parameters in ((of_all, slice(n_shared)), (~of_all, slice(n_shared, None))):
+        noise[steps, :, parameters] = engine.normal_quantile(uniform[steps, :, parameters])
+    return noise
+
+
+def _coloured(
+    noise: Float[Array, "m B H S D"], factor: Float[Array, "B H D D"], moves: Bool[np.ndarray, " m"]
+) -> Float[Array, "m B H S D"]:
+    """Compute noise of Gaussians; on NumPy, only of steps that move these parameters."""
+    some = noise[moves] if engine.is_eager() else noise
+    coloured = xp.einsum("mbhse,bhde->mbhsd", some, factor)
+    return engine.at(xp.zeros_like(noise))[moves].set(coloured) if engine.is_eager() else coloured
 
 
 def _proposed(place, white, centre, white_noise, noise, rho, width):
