@@ -41,11 +41,11 @@ def pools(n: int, seed: int) -> Iterator[tuple[str, TwoSystems]]:
     for number in range(n):
         yield f"made-{seed}-{number}", _made(np.random.default_rng([seed, number]))
     for number in range(n):
+        yield f"version-{seed}-{number}", _version(np.random.default_rng([seed, number, 3]))
+    for number in range(n):
         found = _fitted(np.random.default_rng([seed, number, 1]))
         if found is not None:
             yield f"fitted-{seed}-{number}", found
-    for number in range(n):
-        yield f"version-{seed}-{number}", _version(np.random.default_rng([seed, number, 3]))
     if os.environ.get("BAYES_ASSESS_ZOO"):
         for number, (name, binary) in enumerate(zoo(n, seed)):
             rng = np.random.default_rng([seed, number, 2])

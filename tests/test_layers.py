@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def imported(body: list[ast.stmt]) -> Iterator[str]:
             yield from imported(node.body)
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def room_of(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
@@ -62,7 +68,7 @@ def room_of(name: str) -> str:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_import_from_their_own_room_and_from_floors_below(path):
     own = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    for name in imported(ast.parse(path.read_text()).body):
+    for name in imported(parsed(path).body):
         room = room_of(name)
         assert room == own or FLOOR.get(room, -1) < FLOOR[own], f"{path.relative_to(ROOT)} imports {name}"
 
@@ -99,7 +105,7 @@ def circle_of(imports: Mapping[str, set[str]]) -> list[str]:
 
 
 def test_no_files_import_each_other_in_a_circle():
-    assert circle_of({name: all_imported(ast.parse(path.read_text()), FILES) for name, path in FILES.items()}) == []
+    assert circle_of({name: all_imported(parsed(path), FILES) for name, path in FILES.items()}) == []
 
 
 def test_a_circle_of_imports_in_functions_and_for_type_checkers_is_seen():
