@@ -43,7 +43,7 @@ clean:
 	rm -rf $(VENV) demo_output site
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --upgrade-deps $(VENV)  # the pip of Python 3.11 takes twice as long to install
 
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[demo]'
@@ -59,7 +59,7 @@ $(VENV)/engines.stamp: pyproject.toml | $(BIN)/python
 
 # Sources are read, not run: the site needs an environment with its own tools alone, which is there soon.
 $(VENV)/docs.stamp: pyproject.toml
-	$(PYTHON) -m venv $(DOCS)
+	$(PYTHON) -m venv --upgrade-deps $(DOCS)
 	$(DOCS)/bin/python -c 'import sys, tomllib; \
 	  print(*tomllib.load(sys.stdin.buffer)["project"]["optional-dependencies"]["docs"], sep="\n")' \
 	  < pyproject.toml > $(DOCS)/requirements.txt
