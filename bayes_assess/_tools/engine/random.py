@@ -194,7 +194,7 @@ def _threefry(key: Array, counter: Array) -> tuple[Array, Array]:
     return x, y
 
 
-def _threefry_of_few(key: np.ndarray, n: int) -> tuple[int, int]:
+def _threefry_of_few(key: Array, n: int) -> tuple[int, int]:
     """Turn the first counters into two words each, all in one integer: calls of NumPy take some times as long."""
     counters, ones = _counters(n)
     return _rounds(key.tolist(), counters, ones)
