@@ -203,7 +203,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         return np.bincount(self._items.cells_of(aside), minlength=self.cells.n_cells)
 
     def _withdraw(self, drawn: Int[np.ndarray, " n"]) -> None:
-        """Count anew which items are out, and let these draws not have been made."""
+        """Count anew which items are out, and await no labels of these draws."""
         pending = self._items.cells_of(self._items.awaited)
         self._state = replace(
             self._state,
@@ -214,7 +214,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
             self._rounds.withdraw(drawn)
         if self._steps is None or not len(drawn):
             return
-        self._steps.withdraw(drawn)
+        (self._steps.give_up if self._keeps_aside else self._steps.withdraw)(drawn)
         settled, later = self._steps.take()
         self._state = settle_batch(self.design, self._state, settled)
         if len(later.cell) and not self.design.settles_in_order:

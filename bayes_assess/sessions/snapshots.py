@@ -37,7 +37,7 @@ from bayes_assess.sessions.open_steps import OpenSteps
 
 EVERY = 250  # events or labels, about, between two snapshots
 _MOST_BYTES = 32_000_000  # of all snapshots of a journal but the last
-_FORMAT = 4
+_FORMAT = 5
 _UNLABELLED = (-3, -2, -1)  # in the place of codes
 _PLAIN = (np.ndarray, np.generic, bool, int, float)  # leaves that are not JAX's
 _SCHEMA = """CREATE TABLE IF NOT EXISTS snapshots (sequence INTEGER PRIMARY KEY, format INTEGER NOT NULL,

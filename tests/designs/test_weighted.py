@@ -294,6 +294,35 @@ def half_back(rng, q, losses, n_asked: int) -> Sums:
         return add_steps(Sums.zeros((1, 2)), steps.later(), n)
 
 
+def given_up(rng, q, losses, rounds: int) -> Sums:
+    """Ask for 28 of the items, tell every second one and release the others; in a second round tell 26 of 26."""
+    n, steps, known = len(q), OpenSteps(n_items=len(q)), np.zeros(len(q), bool)
+    for n_asked, n_back in ((28, 14), (26, 26))[:rounds]:
+        order = np.argsort(rng.exponential(size=n) / q + np.where(known, np.inf, 0))[:n_asked]
+        before = np.cumsum(q[order]) - q[order]
+        steps.ask(order, np.zeros(n_asked, int), Draw(1 / (n * q[order]), 1 - q[known].sum() - before, before))
+        came = rng.permutation(order)[:n_back]
+        steps.tell(came, losses[came])
+        known[came] = True
+        steps.give_up(steps.lacking(order))
+    settled, later = steps.take()
+    assert len(later.cell) == 0
+    assert (settled.outcome >= 0).all()
+    with engine.eager():
+        return add_steps(Sums.zeros((1, 2)), settled, n)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_labels_stand_for_items_that_were_released_in_the_steps_before(rounds):
+    """As of labels that do not come back: means within 3 standard errors over campaigns."""
+    rng, repeats = np.random.default_rng(0), 1000
+    q, losses = np.linspace(3, 0.2, 60), (np.arange(60) % 3 == 0) | (np.arange(60) >= 45)
+    sums = [given_up(rng, q / q.sum(), losses.astype(int), rounds) for _ in range(repeats)]
+    n, total = np.array([[float(one.n), float(one.weights[0, 1])] for one in sums]).T
+    excess = total - n * losses.mean()
+    assert abs(excess.mean()) < 3 * excess.std() / np.sqrt(repeats)
+
+
 @pytest.mark.parametrize("n_asked", [40, 56])
 def test_labels_that_come_back_stand_for_those_that_do_not(n_asked):
     """Items asked for are unlike the others: the proposal prefers them. Means within 3 standard errors over campaigns.

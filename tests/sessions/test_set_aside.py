@@ -136,7 +136,8 @@ def test_drawn_items_set_aside_are_stood_for_as_pending_ones_are(case, tmp_path)
     assert_same(aside, ba.resume(tmp_path / "run.db", CASES[case][0]))
     aside.release(aside.skipped)
     waiting.release(waiting.pending)
-    assert aside.result().estimate == waiting.result().estimate
+    for a in (aside, waiting):
+        assert a.result().estimate == pytest.approx(float(before), rel=1e-12)  # labels alone move it
     np.testing.assert_array_equal(aside._state.remaining, waiting._state.remaining)
     np.testing.assert_array_equal(aside._state.pending, 0)
 
