@@ -108,7 +108,7 @@ class OpenSteps:
         settled = self._upto(n)
         if given_up[:n].any():
             known = settled.outcome >= 0
-            settled = Steps(*(column[known] for column in settled))
+            settled = Steps(*(np.asarray(column)[known] for column in settled))
         self._first += n
         self._keep(slice(n, None))
         if not self._place:
