@@ -39,10 +39,6 @@ def until(found: Callable[[], Any], what: str = "it") -> Any:
     raise AssertionError(f"waited in vain for {what}")
 
 
-# What a page tries again or looks at again in seconds it does in tenths of them.
-_HURRY = "const later = window.setTimeout; window.setTimeout = (act, wait = 0) => later(act, wait / 10)"
-
-
 class Browser:
     """Chromium with what the tests do in it."""
 
@@ -63,7 +59,6 @@ class Browser:
     def open(self, address: str) -> Browser:
         """Open an address, and wait for an item."""
         self.driver.get(address)
-        self.run(_HURRY)
         until(lambda: self.text(".card .side") or self.text(".card .empty") not in ("", "Choosing the next item …"))
         return self
 
