@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural, rounded
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
+from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.precision_band import RateBand
 from bayes_assess.estimators.precision_bounds import positives_in_all
 from bayes_assess.estimators.ranked_growth import growth
@@ -219,6 +220,13 @@ class PrecisionCurveResult(RankedAnswer):
         ax : Axes, optional
         """
         return self._drawn(truth, beside, ax, self.queried, self.labels.ranks)
+
+    def to_arviz(self) -> NoReturn:
+        """Refuse, and say why."""
+        raise QuestionError(
+            f"The band of design {self.design!r} is of random labels, without a posterior that ArviZ could show; `at` "
+            "and `table` say how well the curve is known. Design 'variance_reduction' has one."
+        )
 
     def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         fewest, most, mean = self.labels.known_at(ranks)

@@ -167,6 +167,13 @@ def test_recall_f1_and_average_precision_hold_the_truth(design):
     assert bounds.estimate == pytest.approx(average, rel=0.1)
 
 
+def test_a_band_of_random_labels_says_that_it_has_no_posterior():
+    """As other answers from weighted draws do."""
+    a = ba.assess(ba.RankedList(50), ba.PrecisionCurve(p_min=0.5))
+    with pytest.raises(QuestionError, match="Design 'variance_reduction' has one"):
+        a.result().to_arviz()
+
+
 def test_everything_labelled_is_exact():
     labels = labels_of(900)
     a = ba.assess(ba.RankedList(900), ba.PrecisionCurve(p_min=0.5), seed=0)  # the head of such a list is all of it
