@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +29,7 @@ GRID = np.linspace(0, 1, 101)
 RARITY = np.array([0.5, 1.0, 1.0, 0.2, 4.0, 2.0])
 ALIKE = 1e-6  # shares below
 EACH = 8  # labels of every cell but the last
+DRAWS = 15  # of every posterior, each by a chain of its own
 
 
 @given(
@@ -109,8 +111,9 @@ def test_labels_tell_which_of_two_judges_is_right():
     assert abs(np.median(draws) - right[8]) < 5  # the mean is 65
 
 
-def simulated(n_each: int):
-    """Yield means of cells, their shares of outliers, and counts of labels from the program, none of them at an end."""
+@cache
+def simulated(n_each: int) -> list[tuple[np.ndarray, ...]]:
+    """Draw means of cells, their shares of outliers, and counts of labels from the program, none of them at an end."""
     model, cell = terms(X, GROUP, APART), np.repeat(np.arange(5), EACH)
     levels = np.stack(np.meshgrid(np.arange(len(model.tau2)), np.arange(len(SHARES))), axis=-1).reshape(-1, 2)
 
@@ -123,20 +126,22 @@ def simulated(n_each: int):
     found = prior(random.split(random.key(0), len(levels)), levels[:, 0], SHARES[levels[:, 1]])
     sites = {"label": len(cell), "mean": 6, "outlying": 6}
     sampled = (np.asarray(found[name], np.float64).reshape(-1, size) for name, size in sites.items())
+    kept = []
     for labels, mean, share in zip(*sampled, strict=True):
         if labels.min() > 0 and labels.max() < 100:
             counts = np.zeros((6, 101))
             np.add.at(counts, (cell, labels.astype(int)), 1)
-            yield mean, share, counts
+            kept.append((mean, share, counts))
+    return kept
 
 
-def ranked(faulty: str | None = None, n_draws: int = 63) -> np.ndarray:
+def ranked(faulty: str | None = None) -> np.ndarray:
     rng, found = np.random.default_rng(0), []
     for mean, share, counts in simulated(48):
         seen = {"labels counted thrice": 3 * counts, "scale reversed": counts[:, ::-1]}.get(faulty or "", counts)
-        draws = Gibbs(X, GROUP, RARITY, GRID, seen.astype(int), APART, rng).run(n_draws + 1)
+        draws = Gibbs(X, GROUP, RARITY, GRID, seen.astype(int), APART, rng, chains=DRAWS + 1).run(DRAWS + 1)
         own = (draws.apart - LEAST) / (1 - LEAST)
-        draws = np.column_stack([draws.mean, own.clip(ALIKE, None)])[:n_draws]
+        draws = np.column_stack([draws.mean, own.clip(ALIKE, None)])[:DRAWS]
         found.append(ranks(np.r_[mean, share.clip(ALIKE, None)], draws, rng))
     return np.array(found)
 
@@ -145,10 +150,10 @@ def ranked(faulty: str | None = None, n_draws: int = 63) -> np.ndarray:
 def test_posteriors_of_simulated_labels_are_calibrated():
     """Means and shares of outliers, also of the cell without labels; twelve tests fail once in a thousand times."""
     found = ranked()
-    assert min(uniformity(column, 63, bins=4) for column in found.T) > 8e-5
+    assert min(uniformity(column, DRAWS, bins=4) for column in found.T) > 8e-5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("faulty", ["labels counted thrice", "scale reversed"])
 def test_calibration_finds_planted_faults(faulty):
-    assert min(uniformity(column, 63, bins=4) for column in ranked(faulty).T) < 8e-5
+    assert min(uniformity(column, DRAWS, bins=4) for column in ranked(faulty).T) < 8e-5
