@@ -208,6 +208,12 @@ class ItemBook:
         self.label[items] = _SKIPPED
         return withdrawn
 
+    def await_again(self, items: Int[np.ndarray, " n"]) -> None:
+        """Count items as handed out again that were, and then set aside."""
+        self.n_pending += len(items)
+        self.n_skipped -= len(items)
+        self.label[items] = _PENDING
+
     def put_back(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
         """Let items be handed out again that are pending or set aside, each in its place of its cell's order.
 

@@ -155,6 +155,12 @@ class Course(Labelling[Pool, Question, ItemBook]):
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that have none."""
         skipped = items[self._items.skipped[items]]
+        if (
+            len(skipped) and self._keeps_aside and self._steps is not None
+        ):  # of those that were drawn it is their step's
+            drawn = self._steps.lacking(skipped)
+            self._items.await_again(drawn)
+            skipped = np.setdiff1d(skipped, drawn)
         if len(skipped):
             self._put_back(skipped)
         cells, unasked = self._items.cells_of(items), self._items.unseen(items)

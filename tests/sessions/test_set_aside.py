@@ -143,6 +143,25 @@ def test_drawn_items_set_aside_are_stood_for_as_pending_ones_are(case, tmp_path)
 
 
 @pytest.mark.parametrize("case", ["adaptive", "importance"])
+def test_labels_of_items_that_had_been_set_aside_are_those_of_their_draws(case, tmp_path):
+    """Not of items that nobody asked for: the proposal preferred them."""
+    waiting, aside = started(case), started(case, journal=tmp_path / "run.db")
+    for _ in range(2):
+        ids = waiting.ask(12).ids
+        np.testing.assert_array_equal(ids, aside.ask(12).ids)
+        aside.skip(ids[:5])
+        for a in (waiting, aside):
+            a.tell(ids[5:], POSITIVE[ids[5:]])
+            a.tell(ids[:3], POSITIVE[ids[:3]])
+        assert aside.result().estimate == waiting.result().estimate
+        assert (aside.n_skipped, aside.n_pending, aside._items.n_volunteered) == (2, 0, 0)
+        aside.release(ids[3:5])
+        waiting.release(ids[3:5])
+    assert_same(waiting, aside)
+    assert_same(aside, ba.resume(tmp_path / "run.db", CASES[case][0]))
+
+
+@pytest.mark.parametrize("case", ["adaptive", "importance"])
 def test_items_set_aside_are_not_planned_for(case):
     a = started(case)
     ids = a.ask(20).ids
