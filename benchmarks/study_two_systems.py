@@ -7,12 +7,13 @@
     ... --set "of less use" --change group_mean=2.5
     ... --report
 
-Pools are those of `_system_pools.py`: made ones whose systems see evidence that has more or less in common, classifiers
-that scikit-learn fitted, and those of a generator and a folder where the environment names these. Campaigns by
-`variance_reduction`, 25 labels at a time, ask by how much "new" is above "prediction", and are looked at with 50, 100
-and 200 labels. --one-curve ranks items first by how many systems predict them positive, whosever the score is, as is
-done where scores are of the predictions of none alone, or nearly as good for those of the other; --verdicts takes what
-the other predicts for verdicts beside the score even there. --change replaces constants of `Members.beside`.
+Pools are those of `_system_pools.py`: made ones whose systems see evidence that has more or less in common, new
+versions of systems, classifiers that scikit-learn fitted, and those of a generator and a folder where the environment
+names these. Campaigns by `variance_reduction`, 25 labels at a time, ask by how much "new" is above "prediction", and
+are looked at with 50, 100 and 200 labels. --one-curve ranks items first by how many systems predict them positive,
+whosever the score is, as is done where scores are of the predictions of none alone, or nearly as good for those of the
+other; --verdicts takes what the other predicts for verdicts beside the score even there. --change replaces constants of
+`Members.beside`.
 
 --report compares sets with the first one on the pools that both have, by kind: the geometric mean of interval scores,
 that of root mean squared errors, and the share of 95 % intervals that hold, with standard errors over pools.

@@ -155,14 +155,11 @@ class Course(Labelling[Pool, Question, ItemBook]):
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that have none."""
         skipped = items[self._items.skipped[items]]
-        if (
-            len(skipped) and self._keeps_aside and self._steps is not None
-        ):  # of those that were drawn it is their step's
-            drawn = self._steps.lacking(skipped)
-            self._items.await_again(drawn)
-            skipped = np.setdiff1d(skipped, drawn)
         if len(skipped):
-            self._put_back(skipped)
+            drawn = self._kept(skipped)  # whose labels are those of their draws
+            if len(drawn):
+                self._items.await_again(drawn)
+            self._put_back(np.setdiff1d(skipped, drawn))
         cells, unasked = self._items.cells_of(items), self._items.unseen(items)
         if unasked.any():
             self._items.accept(items[unasked])
@@ -200,6 +197,10 @@ class Course(Labelling[Pool, Question, ItemBook]):
         """Let items be asked for again that are pending or set aside."""
         drawn = self._items.put_back(units)
         self._withdraw(drawn if self._steps is None or not self._keeps_aside else self._steps.lacking(units))
+
+    def _kept(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """Return those of some items that were set aside whose draws have been kept."""
+        return self._steps.lacking(items) if self._keeps_aside and self._steps is not None else items[:0]
 
     @property
     def _kept_aside(self) -> Int[np.ndarray, " K"]:
