@@ -1,16 +1,19 @@
-"""Which classes errors are of where there are no scores, by proper scores on a population of pools.
+"""Which classes errors are of by scores, or where there are none, by proper scores on a population of pools.
 
     python benchmarks/study_error_shares.py [--set package] [--pools 24] [--seed 1] [--minutes 15]
         [--rows benchmarks/results/error_shares.jsonl]
     ... --set even --power 0
-    ... --report
+    ... --scored --rows benchmarks/results/error_shares_scored.jsonl [--set "scores alone" --powers none]
+    ... --report [--by-kind]
 
 Pools are made ones of 3 to 15 classes (`_class_pools.py`) and classifiers that scikit-learn fitted
-(`_fitted_worlds.py`), without their scores. Labels are of random items. A row has, for a pool and every number of
-labels, means over two campaigns: the log probability of the labels, and how often 95 % intervals of the mean cost of
-all items hold, their width, their interval score and the bias, relative to the cost itself. Costs of errors are drawn
-anew for every pool; the dear ones are higher by as much as a label is predicted more rarely. --power makes the share of
-the errors that a class has before any label follow that power of how many items are predicted so; 1/2 in the package.
+(`_fitted_worlds.py`), without their scores. With --scored they have them, and there are more: the fitted ones with
+scores divided by how frequent classes are, and four classes of which scores do not know that one is rare. Labels are of
+random items. A row has, for a pool and every number of labels, means over two campaigns: the log probability of the
+labels, and how often 95 % intervals of the mean cost of all items hold, their width, their interval score and the bias,
+relative to the cost itself. Costs of errors are drawn anew for every pool; the dear ones are higher by as much as a
+label is predicted more rarely. --power makes the share of the errors that a class has before any label follow that
+power of how many items are predicted so; 1/2 in the package. --powers takes those of other readings of the scores.
 
 --report compares sets with the first one, with standard errors over pools. What chose it, 96 pools of seeds 1 and 2;
 log probabilities and scores are beside those of even shares:
@@ -27,7 +30,7 @@ log probabilities and scores are beside those of even shares:
 | | 30 | -0.14 ± 0.11 | 0.98 ± 0.02 | +0.02 | 0.927 | 0.89 ± 0.03 | -0.07 |
 | | 300 | +0.04 ± 0.26 | 0.99 ± 0.01 | 0.00 | 0.938 | 0.91 ± 0.03 | -0.01 |
 
-Labels are less probable by sizes than by their roots, which leave no bias.
+Labels are less probable by sizes than by their roots, which leave no bias. docs/priors.md has the table with scores.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -48,20 +51,39 @@ from study_unknown_classes import matrix
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.models import hierarchical_confusion
+from bayes_assess.models import _error_shares, hierarchical_confusion
 
 LOOKS, DRAWS, CAMPAIGNS, KEY = (10, 30, 100, 300), 1500, 2, ("set", "seed", "pool")
 FIGURES = tuple(f"{cost}_{figure}" for cost in ("any", "dear") for figure in ("held", "width", "score", "bias"))
 
 
-def pools(n: int, seed: int) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
-    """Yield names, kinds, pools without scores, and labels."""
+def pools(n: int, seed: int, scored: bool = False) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
+    """Yield names, kinds, pools, without scores or with them, and labels."""
     for name, _, pool, labels in made(n, seed):
-        yield name, "made", _unscored(pool), labels
+        yield name, "made", pool if scored else _unscored(pool), labels
     for k in range(n):
         pool, labels = fitted_pool(np.random.default_rng([77, seed, k]), 8)
-        if pool.n_classes > 2:
-            yield f"fitted-{seed}-{k}", "fitted", _unscored(pool), labels
+        if pool.n_classes < 3:
+            continue
+        yield f"fitted-{seed}-{k}", "fitted", pool if scored else _unscored(pool), labels
+        if scored:
+            frequency = np.bincount(np.asarray(labels), minlength=pool.n_classes) + 1
+            yield f"flattened-{seed}-{k}", "flattened", _of_weights(np.maximum(pool.scores, 1e-6) / frequency), labels
+    for k in range(n if scored else 0):
+        yield f"rare-{seed}-{k}", "one rare class", *_with_a_rare_class(np.random.default_rng([78, seed, k]))
+
+
+def _with_a_rare_class(rng: np.random.Generator) -> tuple[ba.Pool, np.ndarray]:
+    """Make four classes, one of a twentieth of the items, and scores that do not know how frequent they are."""
+    labels, center = rng.choice(4, 1500, p=[0.05, 0.3, 0.3, 0.35]), rng.normal(0, 1.6, (4, 3))
+    x = center[labels] + rng.normal(size=(1500, 3))
+    log_odds = -0.5 * ((x[:, None] - center) ** 2).sum(2)
+    return _of_weights(np.exp(log_odds - log_odds.max(1, keepdims=True))), labels
+
+
+def _of_weights(weights: np.ndarray) -> ba.Pool:
+    scores = weights / weights.sum(1, keepdims=True)
+    return ba.Pool(predictions=scores.argmax(1), scores=scores, classes=list(range(scores.shape[1])))
 
 
 def _unscored(pool: ba.Pool) -> ba.Pool:
@@ -69,18 +91,22 @@ def _unscored(pool: ba.Pool) -> ba.Pool:
 
 
 @contextmanager
-def using(power: float | None) -> Iterator[None]:
-    """Let shares of errors follow another power of the numbers of items."""
+def using(power: float | None, powers: str | None = None) -> Iterator[None]:
+    """Let shares of errors follow other powers of the numbers of items."""
 
     def shares(predicted: np.ndarray) -> np.ndarray:
         weight = np.where(np.eye(len(predicted), dtype=bool), 0.0, (predicted + 1.0) ** power)
         return weight / weight.sum(1, keepdims=True)
 
-    if power is None:
+    with ExitStack() as changes:
+        if power is not None:
+            changes.enter_context(mock.patch.object(hierarchical_confusion, "shares_by_sizes", shares))
+        if powers == "none":
+            changes.enter_context(mock.patch.object(hierarchical_confusion, "shares_resized", return_value=None))
+        elif powers is not None:
+            others = tuple(map(float, powers.split(",")))
+            changes.enter_context(mock.patch.object(_error_shares, "_POWERS", others))
         yield
-    else:
-        with mock.patch.object(hierarchical_confusion, "shares_by_sizes", shares):
-            yield
 
 
 def campaign(
@@ -104,8 +130,11 @@ def campaign(
     return found
 
 
-def report(rows: list[dict[str, Any]]) -> str:
-    """Compare sets with the first one, on the pools that both have."""
+def report(rows: list[dict[str, Any]], by_kind: bool = False) -> str:
+    """Compare sets with the first one, on the pools that both have, of all kinds or of each."""
+    if by_kind:
+        kinds = dict.fromkeys(row["kind"] for row in rows)
+        return "\n\n".join(f"{kind}\n\n{report([row for row in rows if row['kind'] == kind])}" for kind in kinds)
     sets: dict[str, dict[tuple[int, str], dict[str, Any]]] = {}
     for row in rows:
         sets.setdefault(row["set"], {})[row["seed"], row["pool"]] = row
@@ -137,15 +166,18 @@ def main(arguments: list[str] | None = None) -> None:
     add_row_options(parser, "error_shares.jsonl")
     parser.add_argument("--set", default="package", help="what the prior is called")
     parser.add_argument("--power", type=float, help="of the numbers of items that errors follow")
+    parser.add_argument("--scored", action="store_true", help="pools with scores")
+    parser.add_argument("--powers", help="of the numbers of items, other readings of scores; none for no other")
+    parser.add_argument("--by-kind", action="store_true", help="report kinds of pools apart")
     parser.add_argument("--pools", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     if options.report:
-        print(report(read_rows(options.rows)))
+        print(report(read_rows(options.rows), options.by_kind))
         return
     rows, key = Rows(options.rows, KEY), {"set": options.set, "seed": options.seed}
-    population = ((key | {"pool": name}, of) for name, *of in pools(options.pools, options.seed))
-    with using(options.power), engine.eager():
+    population = ((key | {"pool": name}, of) for name, *of in pools(options.pools, options.seed, options.scored))
+    with using(options.power, options.powers), engine.eager():
         for row, (kind, pool, labels) in without_row(population, rows, options.minutes):
             begin, rng = time.process_time(), np.random.default_rng([45, options.seed, pool.n_items])
             n = pool.n_classes

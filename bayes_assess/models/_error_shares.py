@@ -1,4 +1,4 @@
-"""Which classes errors are of, before any label: by how often classes are predicted, or never."""
+"""Which classes errors are of, before any label: by scores, and by how often classes are predicted, or never."""
 
 from __future__ import annotations
 
@@ -35,6 +35,29 @@ def shares_by_sizes(predicted: np.ndarray) -> Float[np.ndarray, "C C"]:
     of_known = (other & known).sum(1) / other.sum(1)
     root *= (of_known / np.maximum(root.sum(1), 1e-300))[:, None]
     return root + (other & ~known) / other.sum(1)[:, None]
+
+
+_POWERS = (1.0, 2.0)  # of the sizes, of scores that know nothing of them: benchmarks/study_error_shares.py --scored
+
+
+def shares_resized(told: Float[np.ndarray, "C C"], predicted: np.ndarray) -> Float[np.ndarray, "H C C"] | None:
+    """Share errors as scores that know nothing of how frequent classes are, were they told: by powers of the sizes.
+
+    Classes that are predicted for no item keep their shares. None where that says nothing of its own.
+
+    Examples
+    --------
+    >>> told = np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
+    >>> shares_resized(told, np.array([99, 29, 9]))[0].round(2).tolist()
+    [[0.0, 0.75, 0.25], [0.91, 0.0, 0.09], [0.77, 0.23, 0.0]]
+    """
+    known = predicted > 0
+    if len(told) == 2 or predicted.dtype == bool or len(np.unique(predicted[known])) < 2:
+        return None
+    weight = np.where(known, told * (predicted + 1.0) ** np.array(_POWERS)[:, None, None], 0.0)
+    of_known = np.where(known, told, 0.0).sum(-1, keepdims=True)
+    weight *= of_known / np.maximum(weight.sum(-1, keepdims=True), np.finfo(float).tiny)
+    return np.where(known, weight, told)
 
 
 def shares_of_new(predicted: np.ndarray) -> Float[np.ndarray, "C C"] | None:

@@ -9,6 +9,9 @@ theta_kj = (1 - theta_k,own) phi_kj, and in the plate ``prediction`` (K), with h
 where told_k are the mean scores of the other classes among the items predicted k, normalised, or without scores the
 roots of the numbers of items that are predicted as the other classes, and even_k is uniform over these: log kappa ~
 Normal(log 12, 1.5) says how like q_k the rows are, logit lambda ~ Normal(-1, 1.5) how little told_k knows of errors.
+Scores may know nothing of how frequent classes are. Where sizes are known with them, the numbers of items that are
+predicted as every class, told_k are the scores' shares with probability 1/2, and with 1/4 each, for all rows alike,
+these times the first or the second power of the sizes, normalised (`_error_shares.shares_resized`).
 Where some classes are predicted for no item, as those are that a system does not know, even_k gives way to
 (1 - nu) even_k + nu new_k, with new_k uniform over them and logit nu ~ Normal(0, 2). Plate ``item`` (N):
 label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
@@ -40,8 +43,16 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Points
-from bayes_assess.models._error_shares import check_predicted, shares_by_sizes, shares_of_new
-from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, NEW, mean_rows, weighted_points
+from bayes_assess.models._error_shares import check_predicted, shares_by_sizes, shares_of_new, shares_resized
+from bayes_assess.models._numerics.dirichlet_points import (
+    CONCENTRATION,
+    MIX,
+    NEW,
+    mean_rows,
+    of_reading,
+    reading_log_weights,
+    weighted_points,
+)
 from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy, regression
@@ -69,6 +80,7 @@ def program(
     told: Float[Array, "K O"],
     even: Float[Array, "K O"],
     new: Float[Array, "K O"] | None = None,
+    resized: Float[Array, "H K O"] | None = None,
 ) -> None:
     """Run the generative program: a regression of agreements, shares of errors around the scores', a label per item.
 
@@ -80,7 +92,7 @@ def program(
         Outcomes; left out, the program simulates them.
     covariates, location, scale : (K, P), (P,), (P,)
         As in `hierarchical_accuracy.program`.
-    own, told, even, new : (K,), (K, O), (K, O), (K, O) or None
+    own, told, even, new, resized : (K,), (K, O), (K, O), (K, O) or None, (H, K, O) or None
         As in `HierarchicalConfusion`; here every outcome is possible.
 
     Examples
@@ -100,13 +112,14 @@ def program(
     own, told, even = (xp.asarray(x) for x in (own, told, even))
     expected, strength = regression(covariates, location, scale)
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
-    tables, logits = [told, even], [xp.asarray(numpyro.sample("logit_mix", dist.Normal(*MIX)))]
+    readings = told[None] if resized is None else xp.concatenate([told[None], xp.asarray(resized)])
+    tables, logits = [readings, even], [xp.asarray(numpyro.sample("logit_mix", dist.Normal(*MIX)))]
     if new is not None:
         tables.append(xp.asarray(new))
         logits.append(xp.asarray(numpyro.sample("logit_new", dist.Normal(*NEW))))
     n_rows, n_outcomes = told.shape
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
-    q = xp.take_along_axis(mean_rows(tables, logits), place, axis=1)
+    q = xp.take_along_axis(mean_rows(tables, logits), place[None], axis=-1)  # (H + 1, K, O - 1)
     counts, row = counts_of(predictions, labels, n_rows, n_outcomes), xp.arange(n_rows)
     agreements, errors = counts[row, own], xp.take_along_axis(counts, place, axis=1)
     with numpyro.plate("prediction", n_rows):
@@ -114,17 +127,17 @@ def program(
         seen = xp.stack([agreements, errors.sum(1)], axis=-1)
         logit = xp.asarray(numpyro.sample("logit", charts.LogitDirichlet(parameters, seen)))
         log_right, log_wrong = xp.moveaxis(charts.log_shares(logit), -1, 0)
-        share = xp.zeros((n_rows, 1))
-        if n_outcomes > 2:
-            error_prior = charts.LogitDirichlet(kappa * q, errors)
-            share = charts.log_shares(xp.asarray(numpyro.sample("error_logit", error_prior)))
+    share = xp.zeros((n_rows, 1))
+    if n_outcomes > 2:
+        error_prior = charts.RowsReadAlike(kappa * q, xp.asarray(reading_log_weights(len(q))), errors)
+        share = charts.log_shares(xp.asarray(numpyro.sample("error_logit", error_prior)))
     log_theta = xp.zeros(told.shape).at[row[:, None], place].set(log_wrong[:, None] + share).at[row, own].set(log_right)
     numpyro.deterministic("theta", xp.exp(log_theta))
     with numpyro.plate("item", len(predictions)):
         numpyro.sample("label", dist.CategoricalLogits(log_theta[predictions]), obs=labels)
 
 
-_TABLES = ("told", "even", "counts", "new")
+_TABLES = ("told", "even", "counts", "new", "resized")
 _POINTS = ("log_kappa", "logit_mix", "log_weight", "logit_new")
 _DATA = ["agreement", "own", *_TABLES, *_POINTS]
 
@@ -153,6 +166,9 @@ class HierarchicalConfusion(Points):
         such, or nothing else.
     logit_new : (..., J), optional
         The points' nu.
+    resized : (H, K, O), optional
+        Shares by the scores if these know nothing of how frequent classes are: other readings of `told`. The points
+        are those of `told` and then of each of these, equally many.
 
     Examples
     --------
@@ -172,6 +188,7 @@ class HierarchicalConfusion(Points):
     log_weight: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
     new: Float[Array, "K O"] | Float[np.ndarray, "K O"] | None = None
     logit_new: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"] | None = None
+    resized: Float[Array, "H K O"] | Float[np.ndarray, "H K O"] | None = None
 
     @classmethod
     @any_engine
@@ -192,8 +209,8 @@ class HierarchicalConfusion(Points):
         n_classes : int, optional
             C, where there are no scores.
         predicted : (C,) bool or whole numbers, optional
-            Which classes are predicted for some item, or for how many: errors are rarer of rare classes where no score
-            tells more. Left out, those with a row of scores, or all.
+            Which classes are predicted for some item, or for how many: errors may be rarer of rare classes than scores
+            tell, and are so where no score tells more. Left out, those with a row of scores, or all.
 
         Raises
         ------
@@ -228,7 +245,8 @@ class HierarchicalConfusion(Points):
         accuracy = np.diagonal(shares).copy()
         if known.any():  # of the others nothing is known: not even that their scores are low
             accuracy[~known] = accuracy[known].mean()
-        return _with_points(HierarchicalAccuracy.from_prior(mean_score=accuracy), np.arange(n), told, even, new)
+        agreement, resized = HierarchicalAccuracy.from_prior(mean_score=accuracy), shares_resized(told, sizes)
+        return _with_points(agreement, np.arange(n), told, even, new, resized)
 
     @any_engine
     def update_counts(self, counts: IntMatrix) -> HierarchicalConfusion:
@@ -236,7 +254,7 @@ class HierarchicalConfusion(Points):
         counts = xp.asarray(counts).astype(xp.float64)
         agreements, _ = split_counts(counts, self.own)
         agreement = self.agreement.update(agreements, counts.sum(-1))
-        return _with_points(agreement, self.own, self.told, self.even, self.new, self.counts + counts)
+        return _with_points(agreement, self.own, self.told, self.even, self.new, self.resized, self.counts + counts)
 
     @any_engine
     def refreshed(self) -> HierarchicalConfusion:
@@ -271,8 +289,7 @@ class HierarchicalConfusion(Points):
         prior = self.agreement.program_arguments()
         regression = {name: prior[name] for name in ("covariates", "location", "scale")}
         errors = {"own": own, "told": told, "even": even}
-        if self.new is not None:
-            errors["new"] = np.asarray(self.new)
+        errors |= {name: np.asarray(x) for name in ("new", "resized") if (x := getattr(self, name)) is not None}
         return {"predictions": predictions, "labels": labels, **regression, **errors}
 
     @any_engine
@@ -282,7 +299,11 @@ class HierarchicalConfusion(Points):
         _, errors = split_counts(counts[cell][None], own[cell][None])
         agrees = outcome == own[cell]
         kappa = xp.exp(xp.asarray(self.log_kappa))
-        q = mean_rows([table[cell, outcome] for table in self._tables], self._logits)
+        told, *tables = (table[cell, outcome] for table in self._tables)
+        if self.resized is not None:
+            n_points = kappa.shape[-1]
+            told = of_reading(told, xp.asarray(self.resized)[:, cell, outcome], xp.arange(n_points), n_points)
+        q = mean_rows([told, *tables], self._logits)
         chance = kappa * q + errors[0, outcome]
         likelihood = xp.where(agrees, 1.0, chance / (kappa + errors.sum()))
         return replace(
@@ -357,8 +378,8 @@ class HierarchicalConfusion(Points):
     def _moments(self):
         """Moments of the mixture.
 
-        Under every point the mean of phi is linear in (told, even, new, errors), with coefficients that rows alone
-        have, so that no K x O x J array is ever made.
+        Under every point the mean of phi is linear in (told, resized, even, new, errors), with coefficients that rows
+        alone have, so that no K x O x J array is ever made.
         """
         _, errors = split_counts(xp.asarray(self.counts), self.own)
         kappa = xp.exp(xp.asarray(self.log_kappa))[..., None, :]
@@ -368,7 +389,12 @@ class HierarchicalConfusion(Points):
             share = engine.sigmoid(logit)[..., None, :]
             coefficients, rest = [*coefficients, rest * (1 - share)], rest * share
         tables, coefficients = self._tables, [*coefficients, rest]
-        part = xp.stack([x / total for x in (*coefficients, 1)], axis=-1)  # (..., K, J, 3 or 4)
+        if self.resized is not None:
+            n, n_points = len(self.resized), kappa.shape[-1]
+            reading = of_reading(0, 1 + xp.arange(n), xp.arange(n_points), n_points)
+            tables[1:1] = xp.asarray(self.resized)
+            coefficients[:1] = [coefficients[0] * (reading == h) for h in range(n + 1)]
+        part = xp.stack([x / total for x in (*coefficients, 1)], axis=-1)  # (..., K, J, 3 to 6)
         basis = xp.stack([*(xp.broadcast_to(x, errors.shape) for x in tables), errors], axis=-1)
         center = (w[..., None] * part).sum(-2)
         off, narrow = part - center[..., None, :], w / (total + 1)
@@ -394,7 +420,7 @@ class HierarchicalConfusion(Points):
         counts = xp.asarray(self.counts).reshape(-1, 1, shape[-1])
         n, n_rows = n_quantile_draws(counts.shape), shape[-2]
         points = {name: getattr(self, name) for name in _POINTS}
-        tables = {name: getattr(self, name) for name in ("own", *_TABLES) if name != "counts"}
+        tables = {name: getattr(self, name) for name in ("own", "told", "even", "new")}
         points = {name: xp.asarray(x).reshape(-1, np.shape(x)[-1]) for name, x in points.items() if x is not None}
         tables = {name: xp.asarray(x) for name, x in tables.items() if x is not None}
         key_agreement, key_errors = engine.random.split(engine.random.key(0))
@@ -404,6 +430,8 @@ class HierarchicalConfusion(Points):
             key_point, key_share = engine.random.split(engine.random.fold_in(key_errors, row))
             of_row = {name: x[row % n_rows][None] for name, x in tables.items()}
             of_row |= {name: x[row // n_rows] for name, x in points.items()}
+            if self.resized is not None:
+                of_row["resized"] = xp.asarray(self.resized)[:, row % n_rows][:, None]
             alone = replace(self, counts=counts[row], **of_row)
             alpha = _parameters(alone, engine.random.categorical(key_point, alone.log_weight, shape=(n,)))
             return row_draws(key_share, agreement[:, row][:, None], alpha, alone.own)[:, 0]
@@ -411,13 +439,14 @@ class HierarchicalConfusion(Points):
         return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)
 
 
-def _with_points(agreement: HierarchicalAccuracy, own, told, even, new, counts=None) -> HierarchicalConfusion:
+def _with_points(agreement, own, told, even, new, resized=None, counts=None) -> HierarchicalConfusion:
     own, told, even = (xp.asarray(x) for x in (own, told, even))
-    new = None if new is None else xp.asarray(new)
+    new, resized = (None if x is None else xp.asarray(x) for x in (new, resized))
     counts = xp.zeros(told.shape) if counts is None else counts
-    log_kappa, logit_mix, logit_new, log_weight = weighted_points(told, even, new, split_counts(counts, own)[1])
+    errors = split_counts(counts, own)[1]
+    log_kappa, logit_mix, logit_new, log_weight = weighted_points(told, even, new, errors, resized)
     return HierarchicalConfusion(
-        agreement, own, told, even, counts, log_kappa, logit_mix, log_weight, new=new, logit_new=logit_new
+        agreement, own, told, even, counts, log_kappa, logit_mix, log_weight, new, logit_new, resized
     )
 
 
@@ -425,7 +454,10 @@ def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -
     """Dirichlet parameters of the errors at chosen points."""
     _, errors = split_counts(xp.asarray(belief.counts), belief.own)
     log_kappa, *logits = (_taken(x, point)[..., None, None] for x in (belief.log_kappa, *belief._logits))
-    return xp.exp(log_kappa) * mean_rows(belief._tables, logits) + errors
+    told, *tables = belief._tables
+    if belief.resized is not None:
+        told = of_reading(told, belief.resized, point, np.shape(belief.log_kappa)[-1])
+    return xp.exp(log_kappa) * mean_rows([told, *tables], logits) + errors
 
 
 def _taken(values: Array, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch"]:

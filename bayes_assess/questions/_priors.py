@@ -74,10 +74,10 @@ def confusion_prior(pool: Pool, prior: GivenPrior, strength: float | None, defau
     """Build the prior of every row of the confusion matrix; rows = predicted class, columns = label."""
     n_classes = pool.n_classes
     if is_learned(prior, strength):
+        predicted = count(pool.predictions, n_classes, pool.multiplicity)
         if pool.confidence is None:
-            predicted = count(pool.predictions, n_classes, pool.multiplicity)
             return HierarchicalConfusion.from_prior(n_classes=n_classes, predicted=predicted)
-        return HierarchicalConfusion.from_prior(mean_scores=_mean_scores(pool))
+        return HierarchicalConfusion.from_prior(mean_scores=_mean_scores(pool), predicted=predicted)
     if is_belief(prior):
         return own_prior(prior, strength, (n_classes, n_classes), "a row per predicted class and a column per label")
     strength = default_strength if strength is None else strength

@@ -31,6 +31,8 @@ POSTERIOR = PRIOR.update_counts(COUNTS)
 KNOWN = np.array([[0.70, 0.25, 0.05, 0], [0.06, 0.55, 0.39, 0], [0.02, 0.08, 0.90, 0], [0, 0, 0, 0]])
 UNKNOWN = HierarchicalConfusion.from_prior(mean_scores=KNOWN)
 OF_UNKNOWN = np.array([[5, 1, 0, 3], [0, 6, 2, 2], [1, 0, 9, 2], [0, 0, 0, 0]])
+# Scores that may know nothing of how frequent classes are: the second is rare.
+SIZED = HierarchicalConfusion.from_prior(mean_scores=SCORES, predicted=[400, 9, 200, 100])
 OFF = ~np.eye(4, dtype=bool)
 # Errors 1 and 2, and 0 and 3, count for the same, and one level of five is that of no label.
 LEVEL = np.array([[0, 1, 1, 2], [2, 0, 3, 2], [1, 1, 2, 1], [1, 0, 0, 3]])
@@ -58,14 +60,19 @@ def by_fine_grid(prior, counts):
         share = special.expit(logit_new)[:, None, None]
         even = (1 - share) * even + share * prior.new
     own = np.arange(counts.shape[1]) == np.asarray(prior.own)[:, None]
-    errors, alpha = np.where(own, 0, counts), kappa * ((1 - mix) * prior.told + mix * even)
-    positive = np.where(alpha > 0, alpha, 1)
-    terms = special.gammaln(positive + errors) - special.gammaln(positive)
+    readings = [(prior.told, 0.0)]
+    if prior.resized is not None:
+        readings = [(prior.told, np.log(1 / 2)), *((told, np.log(1 / 4)) for told in prior.resized)]
+    errors = np.where(own, 0, counts)
     total = kappa[:, :, 0] + errors.sum(1)
-    log_p = terms.sum((1, 2)) + (special.gammaln(kappa[:, :, 0]) - special.gammaln(total)).sum(1)
-    log_p += stats.norm.logpdf(log_kappa, np.log(12), 1.5) + stats.norm.logpdf(logit, -1, 1.5)
+    log_hyper = (special.gammaln(kappa[:, :, 0]) - special.gammaln(total)).sum(1)
+    log_hyper += stats.norm.logpdf(log_kappa, np.log(12), 1.5) + stats.norm.logpdf(logit, -1, 1.5)
     if logit_new is not None:
-        log_p += stats.norm.logpdf(logit_new, 0, 2)
+        log_hyper += stats.norm.logpdf(logit_new, 0, 2)
+    alpha = np.concatenate([kappa * ((1 - mix) * told + mix * even) for told, _ in readings])
+    positive, total = np.where(alpha > 0, alpha, 1), np.tile(total, (len(readings), 1))
+    terms = (special.gammaln(positive + errors) - special.gammaln(positive)).sum((1, 2))
+    log_p = terms + np.concatenate([log_hyper + log_weight for _, log_weight in readings])
     p = np.exp(log_p - log_p.max())
     evidence = np.log(p.sum() * area) + log_p.max()
     p /= p.sum()
@@ -98,7 +105,8 @@ SOME_OF_UNKNOWN = {
     + [
         pytest.param(UNKNOWN, counts, ALSO_OF_NEW, id=f"{name}, one unknown")
         for name, counts in SOME_OF_UNKNOWN.items()
-    ],
+    ]
+    + [pytest.param(SIZED, counts, LEFT_OUT, id=f"{name}, sizes known") for name, counts in SOME.items()],
 )
 def test_evidence_and_shares_of_errors_equal_a_fine_grid(prior, counts, left_out):
     belief = prior.update_counts(counts)
@@ -129,7 +137,11 @@ def test_rising_factorials_of_none_are_left_out_on_numpy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("prior", "counts"), [(PRIOR, COUNTS), (UNKNOWN, OF_UNKNOWN)], ids=["known", "one unknown"])
+@pytest.mark.parametrize(
+    ("prior", "counts"),
+    [(PRIOR, COUNTS), (UNKNOWN, OF_UNKNOWN), (SIZED, COUNTS)],
+    ids=["known", "one unknown", "sized"],
+)
 def test_nuts_on_the_program_agrees(prior, counts):
     posterior, (rows, columns) = prior.update_counts(counts), np.nonzero(counts)
     labels = (np.repeat(x, counts[rows, columns]) for x in (rows, columns))
@@ -178,6 +190,11 @@ def replicates_of_unknown():
     return drawn(UNKNOWN)
 
 
+@pytest.fixture(scope="module")
+def replicates_of_sized():
+    return drawn(SIZED)
+
+
 FAULTS = {
     "predictions as labels": lambda counts: PRIOR.update_counts(np.eye(4, dtype=int) * counts.sum(-1, keepdims=True)),
     "labels as predictions": lambda counts: PRIOR.update_counts(np.swapaxes(counts, -1, -2)),
@@ -191,6 +208,11 @@ FAULTS_OF_UNKNOWN = {
     "no share of its own": replace(UNKNOWN, new=None, logit_new=None),
     "another class": replace(UNKNOWN, new=np.roll(UNKNOWN.new, 1, axis=1) * OFF),
 }
+# That scores know how frequent classes are, and that they know it the other way round.
+FAULTS_OF_SIZED = {
+    "sizes left out": PRIOR,
+    "other sizes": HierarchicalConfusion.from_prior(mean_scores=SCORES, predicted=[9, 400, 9, 9]),
+}
 CONTRAST = np.array([[0.3, 0.5, -0.5, 0.1], [-1.0, 0.1, 1.0, 0.4], [0.6, -0.4, 0.2, 0.8], [1.0, -0.6, 0.1, 0.2]])
 
 
@@ -202,10 +224,13 @@ def other_scores():
     return HierarchicalConfusion.from_prior(mean_scores=scores)
 
 
-def p_value(theta, posterior):
+OF_RARE = np.array([[0, 1.0, -0.3, 0], [0, 0, 0, 0], [0, 1.0, 0, -0.3], [0, 0, 0, 0]])  # errors that are of it
+
+
+def p_value(theta, posterior, contrast=CONTRAST):
     """Of a contrast of the entries, one number per replicate, since those of a replicate are not independent."""
-    draws = np.einsum("s...kj,kj->s...", np.asarray(posterior.sample(jax.random.key(3), N_DRAWS)), CONTRAST)
-    return uniformity(ranks(np.einsum("rkj,kj->r", theta, CONTRAST), draws, np.random.default_rng(3)), N_DRAWS, 16)
+    draws = np.einsum("s...kj,kj->s...", np.asarray(posterior.sample(jax.random.key(3), N_DRAWS)), contrast)
+    return uniformity(ranks(np.einsum("rkj,kj->r", theta, contrast), draws, np.random.default_rng(3)), N_DRAWS, 16)
 
 
 @pytest.mark.slow
@@ -234,6 +259,20 @@ def test_calibration_catches_a_fault_of_unknown_classes(replicates_of_unknown, f
     assert p_value(theta, FAULTS_OF_UNKNOWN[fault].update_counts(counts)) < ALPHA
 
 
+@pytest.mark.slow
+def test_the_posterior_by_sizes_is_calibrated(replicates_of_sized):
+    theta, counts = replicates_of_sized
+    for contrast in (CONTRAST, OF_RARE):
+        assert p_value(theta, SIZED.update_counts(counts), contrast) > ALPHA / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS_OF_SIZED)
+def test_calibration_catches_a_fault_of_sizes(replicates_of_sized, fault):
+    theta, counts = replicates_of_sized
+    assert p_value(theta, FAULTS_OF_SIZED[fault].update_counts(counts), OF_RARE) < ALPHA / 2
+
+
 # -- learning ---------------------------------------------------------------------------------------------------------
 
 
@@ -243,11 +282,11 @@ def test_batches_of_labels_come_to_what_all_of_them_at_once_do():
     np.testing.assert_array_equal(twice.mean, POSTERIOR.mean)
 
 
-BOTH = pytest.mark.parametrize("prior", [PRIOR, UNKNOWN], ids=["known", "one unknown"])
+ALL = pytest.mark.parametrize("prior", [PRIOR, UNKNOWN, SIZED], ids=["known", "one unknown", "sized"])
 
 
 @pytest.mark.slow
-@BOTH
+@ALL
 def test_campaigns_of_one_batch_come_to_what_each_alone_does(prior):
     both = prior.update_counts(np.stack([COUNTS, COUNTS.T]))
     assert both.mean.shape == both.variance.shape == both.component(jax.random.key(0)).mean.shape == (2, 4, 4)
@@ -257,8 +296,8 @@ def test_campaigns_of_one_batch_come_to_what_each_alone_does(prior):
 
 @pytest.mark.parametrize(
     ("prior", "counts", "left_out"),
-    [(PRIOR, COUNTS, LEFT_OUT), (UNKNOWN, OF_UNKNOWN, ALSO_OF_NEW)],
-    ids=["known", "one unknown"],
+    [(PRIOR, COUNTS, LEFT_OUT), (UNKNOWN, OF_UNKNOWN, ALSO_OF_NEW), (SIZED, COUNTS, LEFT_OUT)],
+    ids=["known", "one unknown", "sized"],
 )
 def test_labels_one_by_one_come_to_what_counts_do(prior, counts, left_out):
     with jax.enable_x64(True):
@@ -277,7 +316,7 @@ def test_labels_one_by_one_come_to_what_counts_do(prior, counts, left_out):
     np.testing.assert_allclose(belief.refreshed().mean, posterior.mean, rtol=1e-12)
 
 
-@BOTH
+@ALL
 def test_entries_without_errors_have_nothing_to_say_of_the_points(monkeypatch, prior):
     posterior = prior.update_counts(COUNTS)
     monkeypatch.setattr(dirichlet_points, "_DENSE", 0)
@@ -354,6 +393,43 @@ def test_errors_are_rarer_of_classes_that_are_rarely_predicted_where_no_score_te
     np.testing.assert_array_equal(question.prior(pool, question.setting(pool, 0).cells, None, None).told, prior.told)
 
 
+def test_errors_are_rarer_of_rare_classes_than_scores_tell_that_know_nothing_of_sizes():
+    """Half is believed in the scores, a quarter each in these times the sizes and times their squares."""
+    scores, sizes = np.array([[0.7, 0.15, 0.15], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]]), np.array([899, 99, 9])
+    prior = HierarchicalConfusion.from_prior(mean_scores=scores, predicted=sizes)
+    np.testing.assert_allclose(prior.told[0], [0, 0.5, 0.5])
+    np.testing.assert_allclose(prior.resized[:, 0], [[0, 10 / 11, 1 / 11], [0, 100 / 101, 1 / 101]])
+    deaf = HierarchicalConfusion.from_prior(mean_scores=scores)
+
+    def share_of_rare(belief, errors):
+        mean = np.asarray(belief.update_counts(np.array(errors)).mean)[0]
+        return mean[2] / mean[1:].sum()
+
+    right = [[8, 0, 0], [0, 8, 0], [0, 0, 8]]
+    assert share_of_rare(deaf, right) > 0.49 > 0.4 > share_of_rare(prior, right)
+    # Errors of the other rows say whether scores or sizes tell.
+    as_sizes, as_scores = [[0, 0, 0], [30, 9, 0], [30, 3, 9]], [[0, 0, 0], [15, 9, 15], [17, 17, 9]]
+    assert share_of_rare(deaf, as_sizes) > 0.4 > 0.2 > share_of_rare(prior, as_sizes)
+    assert share_of_rare(prior, as_scores) > 0.4
+
+
+def test_classes_that_are_never_predicted_keep_what_scores_tell_of_them():
+    scores = np.array([[0.7, 0.2, 0.05, 0.05], [0.2, 0.6, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0, 0, 0, 0]])
+    prior = HierarchicalConfusion.from_prior(mean_scores=scores, predicted=[99, 49, 9, 0])
+    np.testing.assert_allclose(prior.resized[:, :, 3], np.tile(prior.told[:, 3], (2, 1)))
+    np.testing.assert_allclose(prior.resized.sum(-1), 1)
+    np.testing.assert_allclose(prior.resized[0, 0, 1] / prior.resized[0, 0, 2], 5 * prior.told[0, 1] / prior.told[0, 2])
+
+
+@pytest.mark.parametrize(
+    ("scores", "predicted"),
+    [(SCORES, [True, True, False, True]), (SCORES, [7, 7, 7, 7]), (SCORES[:2, :2], [20, 3])],
+    ids=["which", "alike", "two classes"],
+)
+def test_sizes_that_say_nothing_of_their_own_change_nothing(scores, predicted):
+    assert HierarchicalConfusion.from_prior(mean_scores=scores, predicted=predicted).resized is None
+
+
 def test_imagined_labels_leave_the_means_where_they_are_and_narrow_the_posterior():
     more = POSTERIOR.update_at_mean(np.full(4, 20))
     assert np.abs(np.asarray(more.mean) - POSTERIOR.mean).max() < 0.05
@@ -377,8 +453,8 @@ PART = POSTERIOR.component(jax.random.key(5))
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "belief",
-    [POSTERIOR, PART, POSTERIOR.merged(LEVEL, 5), UNKNOWN.update_counts(OF_UNKNOWN)],
-    ids=["mixture", "part", "merged", "one unknown"],
+    [POSTERIOR, PART, POSTERIOR.merged(LEVEL, 5), UNKNOWN.update_counts(OF_UNKNOWN), SIZED.update_counts(COUNTS)],
+    ids=["mixture", "part", "merged", "one unknown", "sized"],
 )
 def test_moments_are_those_of_the_draws(belief):
     draws = np.asarray(belief.sample(jax.random.key(1), N_MOMENTS))
@@ -394,7 +470,9 @@ def test_moments_are_those_of_the_draws(belief):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "belief", [POSTERIOR, PART, UNKNOWN.update_counts(OF_UNKNOWN)], ids=["mixture", "part", "one unknown"]
+    "belief",
+    [POSTERIOR, PART, UNKNOWN.update_counts(OF_UNKNOWN), SIZED.update_counts(COUNTS)],
+    ids=["mixture", "part", "one unknown", "sized"],
 )
 def test_quantiles_are_those_of_the_draws(belief):
     draws = np.asarray(belief.sample(jax.random.key(4), N_MOMENTS))
@@ -417,7 +495,7 @@ def test_draws_of_parts_are_draws_of_the_mixture():
     assert (np.abs(total - POSTERIOR.variance) < 4.5 * error).all()
 
 
-@BOTH
+@ALL
 def test_merging_commutes_with_means_parts_and_updates(prior):
     posterior = prior.update_counts(COUNTS)
     merged = posterior.merged(LEVEL, 5)
@@ -433,8 +511,8 @@ def test_merging_commutes_with_means_parts_and_updates(prior):
 
 @pytest.mark.parametrize(
     ("prior", "counts", "left_out"),
-    [(PRIOR, COUNTS, LEFT_OUT), (UNKNOWN, OF_UNKNOWN, ALSO_OF_NEW)],
-    ids=["known", "one unknown"],
+    [(PRIOR, COUNTS, LEFT_OUT), (UNKNOWN, OF_UNKNOWN, ALSO_OF_NEW), (SIZED, COUNTS, LEFT_OUT)],
+    ids=["known", "one unknown", "sized"],
 )
 def test_merged_errors_have_the_evidence_of_a_matrix_of_their_own(prior, counts, left_out):
     counts = merge_columns(counts, LEVEL, 5)

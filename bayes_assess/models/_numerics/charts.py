@@ -39,7 +39,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.nn import log_sigmoid, sigmoid, softplus
 from numpyro.distributions import Distribution, biject_to, constraints
-from numpyro.distributions.transforms import AffineTransform, Transform
+from numpyro.distributions.transforms import AffineTransform, IndependentTransform, Transform
 
 from bayes_assess._tools.shapes import Array, Float, Key, Scalar
 from bayes_assess.models._numerics.special import log_beta
@@ -112,6 +112,52 @@ class LogitDirichlet(Distribution):
         """Log density of the logits."""
         a, rest = _stick(self.alpha)
         return (a * log_sigmoid(value) + rest * log_sigmoid(-value) - log_beta(a, rest)).sum(-1)
+
+
+class RowsReadAlike(Distribution):
+    """Rows of `LogitDirichlet` variables whose parameters are those of one reading of several, for all rows the same.
+
+    Parameters
+    ----------
+    alpha : (H, K, O) positive
+    log_weight : (H,)
+        Log probability of every reading.
+    counts : (K, O), optional
+        As for `LogitDirichlet`; the coordinates are those of the first reading.
+
+    Examples
+    --------
+    >>> alpha, even = jnp.ones((2, 5, 3)), jnp.log(jnp.full(2, 0.5))
+    >>> RowsReadAlike(alpha, even).sample(jax.random.key(0)).shape
+    (5, 2)
+    """
+
+    arg_constraints = {"alpha": constraints.independent(constraints.positive, 3)}  # noqa: RUF012 - NumPyro's way
+    pytree_data_fields = ("alpha", "log_weight", "counts")
+
+    def __init__(self, alpha: Float[Array, "H K O"], log_weight: Float[Array, " H"], counts: Array | None = None):
+        self.alpha, self.log_weight, self.counts = alpha, log_weight, counts
+        super().__init__((), (alpha.shape[-2], alpha.shape[-1] - 1))
+
+    @property
+    def support(self) -> constraints.Constraint:
+        """Real vectors, with the coordinates of the sampler."""
+        rows = constraints.independent(constraints.real_vector, 1)
+        if self.counts is None:
+            return rows
+        chart = _LogitOfBeta(*_stick(self.alpha[0] + self.counts))
+        return _InChart(rows, IndependentTransform(chart, 1))
+
+    def sample(self, key: Key[jax.Array, ""], sample_shape: tuple[int, ...] = ()) -> Array:
+        """Draw a reading, and logits of all rows by it."""
+        key_reading, key_rows = jax.random.split(key)
+        reading = jax.random.categorical(key_reading, self.log_weight, shape=sample_shape)
+        return LogitDirichlet(self.alpha[reading]).sample(key_rows)
+
+    def log_prob(self, value: Array, intermediates: object = None) -> Array:
+        """Log density of the logits of all rows."""
+        rows = LogitDirichlet(self.alpha).log_prob(value[..., None, :, :]).sum(-1)
+        return jax.nn.logsumexp(rows + self.log_weight, axis=-1)
 
 
 def log_shares(logits: Float[Array, "*shape P"]) -> Float[Array, "*shape O"]:

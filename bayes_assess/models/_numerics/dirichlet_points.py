@@ -1,9 +1,10 @@
 """Weighted points in the place of the posterior of the hyperparameters that Dirichlet rows share.
 
 Rows k are Dirichlet(kappa q_k), q_k = (1 - lambda) told_k + lambda even_k, with log kappa and logit lambda normal.
-Where some outcomes are new, even_k gives way to (1 - nu) even_k + nu new_k, with logit nu normal. The points are a grid
-along the axes of the posterior's covariance, found in passes: each takes the mean and the covariance of the grid before
-for its own, and the first is of the prior. A point's weight is its density times the volume it stands for,
+Where some outcomes are new, even_k gives way to (1 - nu) even_k + nu new_k, with logit nu normal. What told_k is may be
+one of several readings, of which the first is as probable as the others together. The points are a grid for every
+reading, along the axes of the posterior's covariance, found in passes: each takes the mean and the covariance of the
+grid before for its own, and the first is of the prior. A point's weight is its density times the volume it stands for,
 
     log w = sum_k [log Gamma(kappa) - log Gamma(kappa + E_k) + sum_j log Gamma(kappa q_kj + n_kj)
             - log Gamma(kappa q_kj)] + log prior + log volume,    E_k = sum_j n_kj,
@@ -21,7 +22,7 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess.models._numerics.special import log_rising
 
 # Of (log kappa, logit lambda), from the errors in public pools of 10 to 1,000 classes: kappa of 5 to 16 around uniform
@@ -45,8 +46,9 @@ def weighted_points(
     even: Float[Array, "K O"],
     new: Float[Array, "K O"] | None,
     errors: Float[Array, "*batch K O"],
+    resized: Float[Array, "H K O"] | None = None,
 ) -> Hyperpoints:
-    """Return log kappa, logit lambda, logit nu and the log weight of every point; under 64-bit types.
+    """Return log kappa, logit lambda, logit nu and the log weight of every point, reading by reading; 64-bit.
 
     Parameters
     ----------
@@ -54,6 +56,8 @@ def weighted_points(
         Rows that sum to 1, with zeros where an outcome is impossible. Where `new` is None so is logit nu.
     errors : (..., K, O)
         Counts of outcomes, 0 where they are impossible.
+    resized : (H, K, O), optional
+        Other readings of `told`.
 
     Examples
     --------
@@ -66,8 +70,9 @@ def weighted_points(
     2.484907
     """
     chosen = _seen if told.size > _DENSE and _is_one_matrix(errors) else _all
-    tables, entries = chosen([told, even] if new is None else [told, even, new], errors)
-    points, log_weight = _points(tables, entries, errors.sum(-1))
+    readings = [told] if resized is None else [told, *resized]
+    tables, entries = chosen([*readings, even] if new is None else [*readings, even, new], errors)
+    points, log_weight = _points(tables, entries, errors.sum(-1), len(readings))
     log_kappa, logit_mix, *logit_new = points
     return log_kappa, logit_mix, logit_new[0] if logit_new else None, log_weight
 
@@ -112,16 +117,52 @@ def _seen(tables, errors):
     return tuple(tables), errors
 
 
-@engine.jit
+def of_reading(told: ArrayLike, resized: ArrayLike, point: Array, n_points: int) -> Array:
+    """Return told shares as points read them: `told` (...) for the first of H + 1 equal parts, `resized` (H, ...) then.
+
+    Examples
+    --------
+    >>> of_reading(np.array([0.25, 0.75]), np.array([[0.0, 1.0]]), np.array([0, 7, 3]), 8).tolist()
+    [[0.25, 0.75], [0.0, 1.0], [0.25, 0.75]]
+    """
+    readings = xp.concatenate([xp.asarray(told)[None], xp.asarray(resized)])
+    return readings[point // (n_points // len(readings))]
+
+
+@partial(engine.jit, static_argnums=(3,))
 def _points(
-    tables: tuple[Float[Array, " N"], ...], errors: Float[Array, "*batch N"], total: Float[Array, "*batch K"]
+    tables: tuple[Float[Array, " N"], ...], errors: Float[Array, "*batch N"], total: Float[Array, "*batch K"], n: int
 ) -> tuple[list[Float[Array, "*batch J"]], Float[Array, "*batch J"]]:
-    """Place the points of the hyperposterior and weigh them, for every batch of errors: N entries and K row sums."""
+    """Place the points of the hyperposterior and weigh them, for every batch of errors: N entries and K row sums.
+
+    The first n tables are readings of one.
+    """
     if errors.ndim == 1:
-        return _placed(tables, errors, total)
-    flat = (x.reshape(-1, x.shape[-1]) for x in (errors, total))
-    points = engine.mapped(lambda counts: _placed(tables, *counts), tuple(flat))
+        return _of_readings(tables, errors, total, n)
+    flat = errors.reshape(-1, errors.shape[-1]), total.reshape(-1, total.shape[-1])
+    points = engine.mapped(lambda counts: _of_readings(tables, counts[0], counts[1], n), flat)
     return engine.tree_map(lambda x: x.reshape(*errors.shape[:-1], x.shape[-1]), points)
+
+
+def _of_readings(tables, errors, total, n):
+    """Place a grid for every reading, one after the other."""
+    if n == 1:
+        return _placed(tables, errors, total)
+    first, rest = xp.stack(tables[:n]), tables[n:]
+    points, log_weight = engine.mapped(lambda told: _placed((told, *rest), errors, total), first)
+    log_weight += xp.asarray(reading_log_weights(n))[:, None]
+    return engine.tree_map(xp.ravel, (points, log_weight))
+
+
+def reading_log_weights(n: int) -> Float[np.ndarray, " n"]:
+    """Return logarithms of the probabilities of n readings of the told shares.
+
+    Examples
+    --------
+    >>> np.exp(reading_log_weights(3)).round(2).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    return -np.log(np.array([1.0] if n == 1 else [2.0] + [2.0 * (n - 1)] * (n - 1)))
 
 
 def _placed(tables, errors, total):
