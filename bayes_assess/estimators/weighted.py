@@ -296,7 +296,7 @@ def weighted_estimate(
     n_items = measure.size.sum()
     last = last_second_moments(draws, n_items)
     new = measure.new_weights(measure.unlabelled(counts), draws.proposal[:, -1])
-    fall, rise = measure.table.influence_ends(risk, new) / n
+    fall, rise = measure.table.influence_ends(risk, new, counts.sum(0) > 0, n) / n
     return Estimate(
         value=value,
         variance=measure.table.variances(risk, measure.by_attribute(second_moments(draws)), n, _per_draw(centres, n)),

@@ -78,7 +78,7 @@ def mean_of(values: tuple[float, ...] | None = None) -> Measure:
     def loss(y: Label, f: Label) -> Float[Array, "2"]:
         return xp.stack([xp.asarray(values)[y], xp.ones(())])
 
-    return in_two(one_ratio, loss=loss, name="mean", range=ends)
+    return in_two(one_ratio, loss=loss, name="mean", range=ends, graded=True)
 
 
 @made_once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,8 @@ from bayes_assess.measures._stacked import Part, defined, jacobian, touched, val
 if TYPE_CHECKING:
     from scipy import sparse
 
+_ALIKE = 1e-9  # influences, as a share of the greatest, that differ by rounding alone
+
 FloatCells = Float[Array, "*batch A C"] | Float[np.ndarray, "*batch A C"]
 FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
 
@@ -29,7 +32,7 @@ FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
 @partial(
     register_dataclass,
     data_fields=["losses", "nonzero"],
-    meta_fields=["parts", "outputs", "ranges"],
+    meta_fields=["parts", "outputs", "ranges", "graded"],
 )
 @dataclass(frozen=True, eq=False)
 class LossTable:
@@ -53,6 +56,8 @@ class LossTable:
         What is measured, such as "f1", "precision[cat]", "f1 (system b)".
     ranges : tuple of (lowest, highest) (K,)
         Where every output lies.
+    graded : bool
+        Whether the losses of labels are of many sizes, see `Measure`.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class LossTable:
     parts: tuple[Part, ...]
     outputs: tuple[str, ...]
     ranges: tuple[tuple[float, float], ...]
+    graded: bool = False
 
     is_curve: ClassVar[bool] = False  # True of a `PRCurveTable`
     is_of_scores: ClassVar[bool] = False  # True where attributes are levels of the score
@@ -197,8 +203,18 @@ class LossTable:
         return (self._risk(risk)[None] if centres is None else xp.asarray(centres)) @ matrix.T
 
     @x64
-    def influence_ends(self, risk: Float[Array, " D"], weight: Float[Array, " A"]) -> Float[Array, "2 K"]:
+    def influence_ends(
+        self,
+        risk: Float[Array, " D"],
+        weight: Float[Array, " A"],
+        seen: Bool[Array, " C"] | None = None,
+        n: Scalar = math.inf,
+    ) -> Float[Array, "2 K"]:
         """Compute the least and the greatest w_a Dg(R) l(a, y) - Dg(R) R of a draw, (2, K), over attributes and labels.
+
+        Of graded labels none is farther from 0 than the farthest by a label that was seen, on either side, times
+        (n + 1) / (n - 1), by which the range of n draws of a uniform variable falls short of its own; unless all that
+        were seen are alike.
 
         Parameters
         ----------
@@ -206,9 +222,19 @@ class LossTable:
             R.
         weight : (A,)
             Weight p / q of a draw of every attribute; 0 where there is nothing to draw.
+        seen : (C,) bool, optional
+            Labels that some item has.
+        n : number, optional
+            Draws that showed them.
         """
         matrix = xp.asarray(self.jacobian(risk))
-        ends = self.losses.ends(matrix, weight) - matrix @ self._risk(risk)
+        center = matrix @ self._risk(risk)
+        ends = self.losses.ends(matrix, weight) - center
+        if self.graded and seen is not None:
+            farthest = xp.abs(self.losses.ends(matrix, weight, seen) - center).max(0)
+            some = xp.isfinite(farthest) & (farthest > _ALIKE * xp.abs(ends).max(0))
+            farthest = farthest * (1 + 2 / xp.maximum(n - 1, _ALIKE))
+            ends = xp.where(some, xp.clip(ends, -farthest, farthest), ends)
         return xp.where(xp.isfinite(ends), ends, 0.0)
 
     @x64

@@ -82,8 +82,10 @@ class DenseLosses:
     def drawn(self, attributes: Bool[Array, " A"]) -> Bool[Array, " D"]:
         return ((xp.asarray(self.values) != 0).any(1) & attributes[:, None]).any(0)
 
-    def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
-        return ends_of(self.project(jacobian), weight)
+    def ends(
+        self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"], labels: Bool[Array, " C"] | None = None
+    ) -> Ends:
+        return ends_of(self.project(jacobian), weight, labels)
 
     def dense(self) -> Float[np.ndarray, "A C D"]:
         return np.asarray(self.values)
@@ -134,8 +136,10 @@ class SparseLosses:
         drawn = (xp.asarray(self.values) != 0) & attributes[:, None, None]
         return engine.at(xp.zeros(self.size, bool))[self.index].max(drawn)
 
-    def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
-        return engine.mapped(lambda row: ends_of(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
+    def ends(
+        self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"], labels: Bool[Array, " C"] | None = None
+    ) -> Ends:
+        return engine.mapped(lambda row: ends_of(self._project_one(row)[..., None], weight, labels)[..., 0], jacobian).T
 
     def entries(
         self, attribute: Int[np.ndarray, "N #O"], label: Int[np.ndarray, "N O"]
@@ -211,9 +215,12 @@ class SparseLosses:
         return there // self.index.shape[-1], values[there], first
 
 
-def ends_of(directions: Float[Array, "A C K"], weight: Float[Array, " A"]) -> Ends:
-    """Least and greatest of weight times direction, over attributes whose weight is not 0."""
+def ends_of(
+    directions: Float[Array, "A C K"], weight: Float[Array, " A"], labels: Bool[Array, " C"] | None = None
+) -> Ends:
+    """Least and greatest of weight times direction, over attributes whose weight is not 0, and over some labels."""
     possible = (weight > 0)[:, None, None]
+    possible = possible if labels is None else possible & labels[None, :, None]
     weighted = directions * weight[:, None, None]
     least = xp.where(possible, weighted, xp.inf).min((0, 1))
     return xp.stack([least, xp.where(possible, weighted, -xp.inf).max((0, 1))])

@@ -55,6 +55,9 @@ class Measure:
         True: every output lies in [0, 1].
     range : (lowest, highest), optional
         Where every output lies, if that is not [0, 1]; without `bounded` or `range` an output may be any number.
+    graded : bool
+        True: labels are grades, so that losses are of many sizes, and draws show how large they are: intervals expect
+        of the next draw that it is hardly farther away than the farthest so far.
     defined : callable, optional
         Maps R to bool, a scalar or (k,): False where the measure has no value. By default, where g(R) is finite.
     derivative : callable, optional
@@ -98,6 +101,7 @@ class Measure:
     per_class: bool = False
     bounded: bool = False
     range: tuple[float, float] = (-math.inf, math.inf)
+    graded: bool = False
     defined: Callable[[Risk], Array] | None = None
     derivative: Callable[[Risk], Array] | None = None
     elementwise: bool = False

@@ -287,7 +287,12 @@ class _Builder:
         index, values = (join(side, -1) for side in zip(*columns, strict=True))
         nonzero = (values != 0).any(-1)
         return LossTable(
-            losses_of(index, values, width, LARGEST_DENSE), nonzero, tuple(parts), tuple(outputs), tuple(ranges)
+            losses_of(index, values, width, LARGEST_DENSE),
+            nonzero,
+            tuple(parts),
+            tuple(outputs),
+            tuple(ranges),
+            graded=all(spec.graded for spec in measures),
         )
 
     def _losses(self, one: Measure, predicted: Int[np.ndarray, " A"], is_ratio: bool) -> tuple[np.ndarray, np.ndarray]:

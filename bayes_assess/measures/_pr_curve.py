@@ -7,6 +7,7 @@ are precision_l = B_l / A_l and recall_l = B_l / P. Both are homogeneous of degr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -122,6 +123,7 @@ class PRCurveTable:
     is_curve: ClassVar[bool] = True
     is_of_scores: ClassVar[bool] = True
     is_ranking: ClassVar[bool] = False
+    graded: ClassVar[bool] = False
 
     def for_outcomes(self, n_outcomes: int, positive: int) -> PRCurveTable:
         """Return the table of labels that are among other classes, such as 0 and 1."""
@@ -265,8 +267,15 @@ class PRCurveTable:
         return xp.concatenate([(hits - precision * above) * inverse, (hits - recall * positives) * whole], axis=-1)
 
     @x64
-    def influence_ends(self, risk: Float[Array, " D"], weight: Float[Array, " A"]) -> Float[Array, "2 K"]:
+    def influence_ends(
+        self,
+        risk: Float[Array, " D"],
+        weight: Float[Array, " A"],
+        seen: Bool[Array, " C"] | None = None,
+        n: Scalar = math.inf,
+    ) -> Float[Array, "2 K"]:
         """Compute the least and the greatest influence of a draw, (2, K), as `LossTable.influence_ends`, in O(L)."""
+        del seen, n  # labels are of two kinds
         precision, recall, inverse, whole = self._curves(risk)
         above = engine.cummax(weight[:0:-1])[::-1]  # the greatest weight of those that reach a threshold
         below = engine.cummax(weight)[:-1]

@@ -16,6 +16,7 @@ from bayes_assess.measures import (
     Measure,
     _losses,
     combine,
+    mean_of,
     measure,
     pool_value,
     pr_curve,
@@ -36,7 +37,7 @@ def sparse(table: LossTable) -> LossTable:
     index, values = compress(table.losses.values)
     losses = losses_of(index, values, table.n_losses, largest=0)
     assert isinstance(losses, SparseLosses)
-    return LossTable(losses, table.nonzero, table.parts, table.outputs, table.ranges)
+    return replace(table, losses=losses)
 
 
 # -- what the table computes -----------------------------------------------------------------------------------------
@@ -76,6 +77,36 @@ def test_the_sparse_form_equals_the_dense_one():
             np.testing.assert_array_equal(other.losses.drawn(of), table.losses.drawn(of))
             ends = [one.losses.ends(matrix, of / 4) for one in (other, table)]
             np.testing.assert_allclose(*ends, rtol=1e-12)
+        seen = np.array([False, True, True])
+        np.testing.assert_allclose(*(one.losses.ends(matrix, np.ones(3), seen) for one in (other, table)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("seen", "ends"),
+    [
+        ([1, 2, 3], (-1.0, 1.0)),  # the mean is 2: no further draw is expected to be farther away
+        ([2, 4], (-2.0, 3.0)),  # as far below, where labels end, as above
+        ([0, 1, 2, 3, 4], (-2.0, 3.0)),
+        ([2], (-2.0, 3.0)),  # all alike: any is expected
+        ([], (-2.0, 3.0)),
+    ],
+)
+def test_of_grades_the_next_is_expected_no_farther_away_than_the_farthest_that_was_seen(form, seen, ends):
+    pool = ba.Pool(predictions=[0, 0, 0], classes=[0, 1, 2, 3, 4])
+    _, table = table_for(mean_of((0.0, 1.0, 2.0, 3.0, 5.0)), pool)
+    if form == "sparse":
+        table = sparse(table)
+    which = np.isin(np.arange(5), seen)
+    risk, weight = np.array([2.0, 1.0]), np.ones(table.n_attributes)
+    for eager in (True, False):
+        with engine.eager(eager):
+            np.testing.assert_allclose(np.ravel(table.influence_ends(risk, weight, which)), ends, atol=1e-12)
+            if seen == [1, 2, 3]:  # of four draws, 5 / 3 as far
+                four = np.ravel(table.influence_ends(risk, weight, which, 4))
+                np.testing.assert_allclose(four, np.array(ends) * 5 / 3, rtol=1e-12)
+                np.testing.assert_allclose(np.ravel(table.influence_ends(risk, weight, which, 1)), (-2, 3), atol=1e-12)
+    assert not table_for("accuracy", pool)[1].graded
 
 
 def test_means_of_many_draws_that_leave_out_losses_of_0_are_those_of_all(monkeypatch):

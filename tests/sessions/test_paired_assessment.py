@@ -116,6 +116,24 @@ def test_the_error_is_that_of_random_pairs_and_what_they_share_cancels():
         assert study.coverage["passive"][0] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
 
 
+def test_few_pairs_tell_nearly_as_much_as_students_interval_of_their_differences():
+    """Differences could be 4 in size and are 1 or 2: one more draw counts as far as the farthest that was seen."""
+    held, ratio = [], []
+    for seed in range(40):
+        a = ba.assess(POOL, MEANS, design="passive", seed=seed)
+        queries = a.ask(60)
+        a.tell(queries.ids, LABELS[queries.ids])
+        low, high = a.result().interval
+        seen = (LABELS[queries.ids[::2]] - LABELS[queries.ids[1::2]]).astype(float)
+        assert low <= seen.mean() <= high
+        held.append(low <= AWAY.mean() <= high)
+        error = seen.std(ddof=1) * np.sqrt((1 - 30 / P) / 30)
+        ratio.append((high - low) / (2 * stats.t.ppf(0.975, 29) * error))
+    assert np.mean(ratio) < 1.5
+    assert stats.binom.sf(np.sum(held), 40, 0.95) < 0.999
+    assert "no draw has shown yet to be farther off than those that were drawn" in a.result().assumption
+
+
 def test_a_session_is_the_same_after_its_journal_was_read_again(tmp_path):
     a = told(30, journal=tmp_path / "run.db")
     ids, labels = a.labelled

@@ -104,13 +104,17 @@ class Weighted(Assuming):
             )
         where = "items" if self._draws_labels else "unlabelled items"
         n = _range_text(self.n_effective)
-        drawn = (
-            f"Intervals lean on {n} effective draw{'s' * (n != '1')}, and take errors of a kind that no draw has shown "
-            f"yet to be spread alike over the {where}."
-        )
+        unseen = f"errors of a kind that no draw has shown yet to be spread alike over the {where}"
+        if self._of_grades:
+            unseen = "no label that no draw has shown yet to be farther off than those that were drawn"
+        drawn = f"Intervals lean on {n} effective draw{'s' * (n != '1')}, and take {unseen}."
         if self._draws_labels:
             drawn += " Labels of an item are taken for independent draws: another person might give another one."
         return drawn
+
+    @property
+    def _of_grades(self) -> bool:
+        return not isinstance(self.cells, MultiLabelCells) and cells_table(self.cells).graded
 
     def _of_random_size(self) -> str:
         sample = self.answer.sample
