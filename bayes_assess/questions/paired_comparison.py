@@ -80,19 +80,6 @@ class PairedComparison(MeasureComparison[BelievedT_co, WeighedT_co]):
             super().for_pool(pool)
         return self
 
-    @property
-    def designs(self) -> tuple[str, ...]:
-        """Designs that draw with known probabilities; for rates the one with a belief, too."""
-        return super().designs if self.measure_name == "rate" else super().designs[:-1]
-
-    def default_design_on(self, pool: Pool) -> str:
-        """Return ``"variance_reduction"`` for rates, and random pairs for means.
-
-        Differences of ratings are fewer and closer than the judge's: a belief on ratings that takes them for such
-        covers too rarely.
-        """
-        return self.default_design if self.measure_name == "rate" else "passive"
-
     def posed(self, pool: Pool, codes: Int[np.ndarray, " M"] | None = None) -> tuple[Pool, Any]:
         """Return the pool of pairs, and the codes of their differences, from those of the labels of all items."""
         if pool.paired:

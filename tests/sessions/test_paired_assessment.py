@@ -78,6 +78,45 @@ def test_rates_are_learned_by_pairs_too():
     assert -1 <= low <= away.mean() <= high <= 1
 
 
+def test_means_are_learned_by_pairs_too():
+    """The belief on ratings is that of differences, and what the judge says of both halves tells of them."""
+    a = ba.assess(POOL, MEANS)
+    assert a.design.name == "variance_reduction"
+    before = a.result()
+    queries = a.ask(60)
+    assert PROMPT[queries.ids[::2]].tolist() == PROMPT[queries.ids[1::2]].tolist()
+    a.tell(queries.ids, LABELS[queries.ids])
+    r = a.result()
+    low, high = r.interval
+    assert r.guarantee == "credible"
+    assert low <= AWAY.mean() <= high
+    assert high - low < np.ptp(before.interval) / 4
+    assert r.masses.sum() == pytest.approx(1)
+    assert -4 <= r.design_interval[0] <= AWAY.mean() <= r.design_interval[1] <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judge", ["close", "alike for both", "of no use"])
+def test_the_belief_on_differences_of_ratings_holds_and_needs_fewer_pairs_than_chance(judge):
+    rng = np.random.default_rng(17)
+    said = {"close": JUDGED, "alike for both": np.full(2 * P, 4), "of no use": rng.integers(1, 6, 2 * P)}[judge]
+    pool = ba.Pool(predictions=said, classes=[1, 2, 3, 4, 5], groups={"system": SYSTEM, "prompt": PROMPT})
+    held, widths = [], {"variance_reduction": [], "passive": []}
+    for seed in range(24):
+        for design, of_design in widths.items():
+            a = ba.assess(pool, MEANS, design=design, seed=seed)
+            for _ in range(3):
+                queries = a.ask(20)
+                a.tell(queries.ids, LABELS[queries.ids])
+            low, high = a.result().interval
+            of_design.append(high - low)
+            if design == "variance_reduction":
+                held.append(low <= AWAY.mean() <= high)
+    assert stats.binom.cdf(np.sum(held), 24, 0.95) > 0.001
+    narrower = np.mean(widths["variance_reduction"]) / np.mean(widths["passive"])
+    assert narrower < (1 if judge != "of no use" else 1.1)
+
+
 def test_items_of_other_groups_have_no_part():
     other = np.where(np.arange(2 * P + 5) < 2 * P, np.append(SYSTEM, ["c"] * 5), "c")
     prompts = np.append(PROMPT, [f"p{i}" for i in range(5)])
@@ -264,10 +303,10 @@ def test_pairs_that_are_not_whole_are_refused_by_name(change, message):
         (lambda: ba.Compare("a", "b", by="system", measure="f1", pair="prompt"), "means over items; found f1"),
         (lambda: ba.Compare(by="system", measure="rate", pair="prompt"), "Pairs have two halves"),
         (lambda: ba.Compare("a", "b", by="system", measure="rate", pair=list("pp")), "a column of the pool"),
-        (lambda: ba.assess(POOL, MEANS).plan(width=0.1), "cannot be planned: it has no model"),
+        (lambda: ba.assess(POOL, MEANS, design="passive").plan(width=0.1), "cannot be planned: it has no model"),
         (lambda: ba.assess(POOL, MEANS).ask(3), "positive even number"),
         (lambda: ba.assess(POOL, MEANS, design="passive").ask(2 * P + 2), "only 300"),
-        (lambda: ba.assess(POOL, MEANS, design="variance_reduction"), "cannot serve this question; these can: "),
+        (lambda: ba.assess(POOL, MEANS, design="thompson"), "cannot serve this question; these can: "),
         (lambda: ba.simulate(POOL, LABELS, MEANS, designs="passive", budgets=[21]), "even numbers"),
     ],
 )
