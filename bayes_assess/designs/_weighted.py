@@ -207,6 +207,7 @@ class WeightedDesign(Design[WeightedState]):
     def weighed(self, state: WeightedState) -> tuple[WeightedDraws, Float[Array, "H D"]]:
         """Return the draws with all labels weighed, and what their `squares` are centred by, (H, D)."""
 
+    @x64
     def weighed_labels(self, state: WeightedState) -> WeighedLabels:
         """Return the sums of the weights of all draws by label."""
         if float(state.draws.n) == 0:

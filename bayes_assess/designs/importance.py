@@ -45,6 +45,7 @@ class Passive(WithReplacement):
         """Propose all items alike."""
         return xp.ones_like(state.draws.proposal)
 
+    @x64
     def inclusion(self, state: WeightedState, frame: Int[Array, " K"], asked: Scalar) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
         return xp.broadcast_to(asked / xp.maximum(frame.sum(), 1), frame.shape)

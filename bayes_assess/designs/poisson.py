@@ -236,6 +236,7 @@ class Poisson(RandomSize, Stratifying):
         state = covering(state, (included > 0) & state.matters)
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
 
+    @x64
     def inclusion(self, state: _State, frame: Int[Array, " K"], asked: Scalar) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
         return xp.clip(state.memory.inclusion, 0.0, 1.0)

@@ -207,3 +207,26 @@ def test_numbers_count_once_each_when_everything_is_labelled(design):
     table = a.export()
     assert table["weight"].tolist() == [1] * 30
     assert np.abs(predictions[table["id"]] - table["label"]).mean() == pytest.approx(a.result().estimate)
+
+
+@pytest.mark.parametrize("design", WEIGHTED)
+def test_weights_of_compiled_sessions_have_the_digits_of_those_on_numpy(design):
+    eager, compiled = (
+        labelled(ba.assess(pool(), ba.Metric("f1"), design=design, seed=1, engine=engine)).export()
+        for engine in ("eager", "compiled")
+    )
+    np.testing.assert_array_equal(compiled["id"], eager["id"])
+    np.testing.assert_allclose(compiled["weight"], eager["weight"], rtol=1e-11)
+
+
+@pytest.mark.parametrize("design", ["poisson", "passive"])
+def test_weights_of_sets_of_labels_have_the_digits_of_those_on_numpy(design):
+    scores = np.random.default_rng(0).random((90_000, 3)) ** 2
+    topics = ba.Pool(scores=scores, classes=["bill", "bug", "spam"], multilabel=True)
+    weights = []
+    for engine in ("eager", "compiled"):
+        a = ba.assess(topics, ba.Metric("f1_micro"), design=design, seed=0, engine=engine)
+        queries = a.ask(30)
+        a.tell(queries.ids, scores[queries.ids] > 0.5)
+        weights.append(a.export()["weight"])
+    np.testing.assert_allclose(weights[1], weights[0], rtol=1e-11)
