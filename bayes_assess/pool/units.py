@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -147,3 +148,37 @@ class ItemUnits(UnitSource):
         """Return the scores of the predictions of items, if there are any."""
         unknown = self.pool.multilabel or self.pool.confidence is None
         return None if unknown else cells.source.confidence_of(items)
+
+    def ranks_of(self, items: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"] | None:
+        """Return the ranks of items, 1..M; None where the question is not about ranks."""
+        return None
+
+
+class RankedItemUnits(ItemUnits):
+    """Items of a pool that scores rank, each a unit of its own.
+
+    Parameters
+    ----------
+    pool : Pool
+    scores : (M,)
+        The greatest score is that of the first rank.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> scores = np.array([0.2, 0.9, 0.5, 0.5])
+    >>> RankedItemUnits(ba.Pool(scores=scores), scores).ranks_of(np.array([1, 0, 3])).tolist()
+    [1, 4, 3]
+    """
+
+    def __init__(self, pool: Pool, scores: Float[np.ndarray, " M"]):
+        super().__init__(pool)
+        self._scores = scores
+
+    def ranks_of(self, items: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
+        """Return how many items score as high as each or higher: of equal scores the last of their ranks."""
+        return self.n_items - np.searchsorted(self._sorted, self._scores[items], side="left")
+
+    @cached_property
+    def _sorted(self) -> Float[np.ndarray, " M"]:
+        return np.sort(self._scores)

@@ -16,6 +16,7 @@ from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
+from bayes_assess.pool.units import RankedItemUnits
 from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._score_prior import ScorePrior
@@ -193,6 +194,10 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
     def on_cells(self, pool: Pool, cells: Cells) -> PrecisionCurve:
         """Return the question itself."""
         return self
+
+    def units(self, pool: Pool) -> RankedItemUnits:
+        """Return items, with the ranks that their scores give them."""
+        return RankedItemUnits(pool, curve_scores(pool, self.positive)[0])
 
     def ranks(self, cells: Cells) -> Int[np.ndarray, " T"]:
         """Return the ranks that the thresholds stand for: how many items reach each, from the last one up."""

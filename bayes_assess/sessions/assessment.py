@@ -277,4 +277,5 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
             label_space=pool.label_space,
+            ranks=self._units.ranks_of(items),
         )

@@ -196,6 +196,9 @@ class Queries(LabelSheet):
         From which annotators choose one; empty where an item may have several labels.
     label_space : LabelSpace, optional
         All labels that an item can have, which labelling tools need to know.
+    ranks : (n,) integers, optional
+        Of `PrecisionCurve` by a design that learns what scores mean: 1..N in a list, or by the scores of a pool, of
+        equal ones the last of their ranks; None of other questions.
 
     Examples
     --------
@@ -215,13 +218,18 @@ class Queries(LabelSheet):
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
     choices: tuple[Hashable, ...] = ()
     label_space: LabelSpace | None = None
+    ranks: Int[np.ndarray, " n"] | None = None
 
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
+        ranks = {} if self.ranks is None else {"rank": self.ranks}
         columns = {"prediction": self.predictions, "group": self.groups, "weight": self.weights}
-        return Table({"id": self.ids, **self._shown() | columns}, title=f"{plural(len(self), 'item')} to label")
+        columns = {"id": self.ids, **ranks, **self._shown() | columns}
+        return Table(columns, title=f"{plural(len(self), 'item')} to label")
 
     def _swaying(self) -> dict[str, np.ndarray]:
+        if self.ranks is not None:
+            return {"rank": self.ranks}
         return {"prediction": self.predictions} | ({} if self.scores is None else {"score": self.scores})
 
 

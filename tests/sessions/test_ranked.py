@@ -630,3 +630,26 @@ def test_without_a_positive_the_average_precision_is_0_and_may_be_1():
     c.tell(ids, np.zeros(200, int))
     assert 1 not in ids  # which may be the one positive
     assert c.result().average_precision == (0.0, 0.0, 1.0)
+
+
+def test_queries_of_the_design_that_learns_have_ranks_as_those_of_the_others():
+    ids = [f"d{rank}" for rank in range(1, 201)]
+    listed = ba.RankedList(ids=ids, show={"text": [f"text {id}" for id in ids]})
+    a = ba.assess(listed, ba.PrecisionCurve(), design="variance_reduction", seed=0)
+    queries = a.ask(10)
+    assert [f"d{rank}" for rank in queries.ranks] == queries.ids.tolist()
+    assert queries.table().columns[:3] == ("id", "rank", "text")
+    assert queries.sheet().columns == ("id", "text", "label")
+    assert queries.sheet(show_prediction=True).columns == ("id", "text", "rank", "label")
+    assert [f"d{rank}" for rank in a.pending_queries.ranks] == a.pending.tolist()
+    assert queries.only(queries.ids[:3].tolist()).ranks.tolist() == queries.ranks[:3].tolist()
+
+
+def test_items_of_a_pool_that_score_alike_have_the_last_of_their_ranks():
+    scores = np.array([0.9, 0.2, 0.5, 0.5] * 10)
+    a = ba.assess(ba.Pool(scores=scores), ba.PrecisionCurve(), design="variance_reduction", seed=0)
+    queries = a.ask(20)
+    assert queries.ranks.tolist() == [int((scores >= scores[item]).sum()) for item in queries.ids]
+    negative = ba.assess(ba.Pool(scores=scores), ba.PrecisionCurve(positive=0), design="variance_reduction", seed=0)
+    queries = negative.ask(20)
+    assert queries.ranks.tolist() == [int((scores <= scores[item]).sum()) for item in queries.ids]
