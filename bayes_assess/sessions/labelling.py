@@ -12,6 +12,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from bayes_assess._tools.arrays import values_of
 from bayes_assess._tools.shapes import ArrayLike, Bool
 from bayes_assess.books.book import Book
 from bayes_assess.errors import JournalError
@@ -262,9 +263,9 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
 
     def _unlabelled(self, ids: ArrayLike, done: str) -> Units:
         """Return the units with these ids, each once; `done` says what is done to them, which labels rule out."""
-        units = np.unique(self._units.find(ids))
-        check_unlabelled(self._items.codes_of(units), self._units.names_of(units), done)
-        return units
+        units = self._units.find(ids)
+        check_unlabelled(self._items.codes_of(units), np.atleast_1d(values_of(ids)), done)
+        return np.unique(units)
 
     def _untold(self, units: Units) -> Bool[np.ndarray, " n"]:
         """Whether there is a label to be told of units."""

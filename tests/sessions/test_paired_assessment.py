@@ -313,3 +313,15 @@ def test_pairs_that_are_not_whole_are_refused_by_name(change, message):
 def test_what_pairs_cannot_do_is_refused(ask, message):
     with pytest.raises((ba.QuestionError, ba.BudgetError, ba.DesignError), match=message):
         ask()
+
+
+def test_a_half_that_cannot_be_set_aside_is_named_as_it_was_given():
+    a = ba.assess(POOL, MEANS, design="passive")
+    queries = a.ask(4)
+    a.tell(queries.ids[:2], LABELS[queries.ids[:2]])
+    for half in queries.ids[:2].tolist():
+        with pytest.raises(ba.LabelError, match=rf"^Item {half} has a label and cannot be set aside"):
+            a.skip([queries.ids[2], half])
+        with pytest.raises(ba.LabelError, match=rf"^Item {half} has a label and cannot be released"):
+            a.release([half])
+    assert a.n_pending == 2
