@@ -146,11 +146,15 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, list[str]] = Map
 
 def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> AnySession:
     """Go on with the assessment of a journal to ask another question, for which its pool needs further columns."""
+    from bayes_assess.sessions.campaign import Campaign
+    from bayes_assess.sessions.other_questions import take_columns
+
     assessment = reopen(run, moved_to)
     path, options, meta = _as_read(run, moved_to)
     more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
     wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
-    if assessment.answers_others and any(wider[name] != options.get(name) for name in wider):
+    further = any(wider[name] != options.get(name) for name in wider)
+    if isinstance(assessment, Campaign) and assessment.answers_others and further:
         if not assessment.pool.in_memory:
             raise JournalError(
                 f"The table of {run} was counted by other columns; start a run with "
@@ -158,7 +162,7 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
             )
         # The same items: `reopen` has compared what the journal knows of them.
         items = _items_of(path, {**options, **wider}, meta)
-        assessment.pool = items.as_pool()
+        take_columns(assessment, items.as_pool())
     return assessment
 
 

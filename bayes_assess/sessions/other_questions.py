@@ -68,6 +68,24 @@ def on_own_cells(
         return None, refused
 
 
+def take_columns(session: Campaign, pool: Pool) -> None:
+    """Let a session have its pool with further columns, which other questions are asked by; items are the same.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.Pool(predictions=[0, 0, 1, 1]), ba.Metric("f1"), design="passive")
+    >>> take_columns(a, ba.Pool(predictions=[0, 0, 1, 1], groups={"site": ["n", "s", "n", "s"]}))
+    >>> a.result(question=ba.Rate(by="site")).groups.tolist()
+    ['rate (site n)', 'rate (site s)']
+    """
+    asked = session.question
+    posed = asked.posed(asked.labelled_pool(pool))[0]
+    if asked.numeric:  # whose labels have codes in the order in which they were told
+        posed.label_space.adopt(session._pool.label_space.told())
+    session._pool, session.pool = posed, asked.units(posed).pool
+
+
 def answer_another(session: Campaign, question: Question, level: float, refused: QuestionError | None = None) -> Result:
     """Answer another question from the labels of a session, on cells of its own.
 

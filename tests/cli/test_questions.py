@@ -848,3 +848,30 @@ def test_labels_of_an_item_may_differ_where_start_says_so(tmp_path):
     assert f"accuracy {right:.3f}, 95% asymptotic" in done("status", run)
     assert "count once" in refused("tell", run, tmp_path / "filled.csv")
     assert "is for Metric" in refused("start", path, *asked[:2], "--oracle", "stochastic", "--out", tmp_path / "b.db")
+
+
+@pytest.mark.parametrize(
+    "asked", ["rate --positive good", "compare --measure rate --positive good", "mean --values bad=0,good=2"]
+)
+def test_rates_by_a_column_are_answered_that_the_run_was_not_started_with(tmp_path, asked):
+    run = tmp_path / "run.db"
+    path = write_csv(tmp_path / "answers.csv", ANSWERS)
+    done("start", path, "--question", "metric", "--measure", "f1", "--prediction", "verdict", "--out", run)
+    ids = ANSWERS["id"]
+    done("tell", run, sheet(run, ids, ["good" if good else "bad" for good in GOOD]))
+    question, *options = asked.split()
+    out = done("status", run, "--question", question, *options, "--by", "system")
+    assert [word in out for word in ("old", "new")] == [True, True]
+    if question == "rate":
+        assert "rate (system new) 0.333" in out
+
+
+def test_errors_of_numbers_are_answered_by_a_column_that_the_run_was_not_started_with(tmp_path):
+    run, label = tmp_path / "run.db", np.arange(40) * 1.5
+    given = {"id": list(range(40)), "prediction": (label + np.tile([1.0, 3.0], 20)).tolist(), "site": ["a", "b"] * 20}
+    path = write_csv(tmp_path / "numbers.csv", given)
+    done("start", path, "--question", "metric", "--measure", "mae", "--bounds", "none", "--out", run)
+    done("tell", run, sheet(run, given["id"], label.tolist()))
+    out = done("status", run, "--question", "metric", "--measure", "mae", "--by", "site")
+    assert "mean_absolute_error (site a) 1.000" in out
+    assert "mean_absolute_error (site b) 3.000" in out
