@@ -106,11 +106,18 @@ def answer_another(session: Campaign, question: Question, level: float, refused:
     Raises
     ------
     QuestionError
-        If the labels cannot answer it.
+        If the labels cannot answer it, as those that are draws cannot: an item may have several.
     """
     check_question(question)
     pool = session.pool
     asked = question.for_pool(pool)
+    if session.repeats_items:
+        own = "its items have one label each" if "stochastic" not in asked.oracles else "it is what you want to know"
+        raise QuestionError(
+            f"Labels of this session are draws, of which an item may have several: they answer {session.question.name} "
+            f"and other measures that need not tell more items apart, not {asked.name}. Start a session with that, "
+            f"where {own}."
+        )
     if asked.labels_each != 1:
         raise QuestionError(f"{asked.name} of pairs needs labels of both halves; start a session with it.")
     if asked.designs is None or set(asked.designs) & set(ARMS):

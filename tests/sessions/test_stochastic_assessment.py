@@ -202,6 +202,24 @@ def test_another_measure_is_answered_from_the_same_draws():
     assert other.guarantee == "asymptotic"
 
 
+@pytest.mark.parametrize(
+    ("question", "design"),
+    [
+        (ba.GroupAccuracy(by="site"), "passive"),
+        (ba.GroupAccuracy(by="site"), "adaptive"),
+        (ba.ConfusionMatrix(), "adaptive"),
+        (ba.Rate(by="site"), "passive"),
+        (ba.Metric("f1", by="site"), "passive"),
+    ],
+)
+def test_questions_about_one_label_of_an_item_are_refused_draws(question, design):
+    sites = ba.Pool(scores=POOL.scores, groups={"site": ["north", "south"] * (M // 2)})
+    a = answered(ba.assess(sites, F1, design=design, oracle="stochastic"), 400, np.random.default_rng(1))
+    with pytest.raises(QuestionError, match="are draws, of which an item may have several"):
+        a.result(question=question)
+    assert a.result(question=ba.Rate()).guarantee == "asymptotic"
+
+
 def test_the_curve_of_a_stochastic_oracle():
     a = ba.assess(POOL, ba.PRCurve([0.3, 0.6]), design="passive", oracle="stochastic")
     answered(a, 200, np.random.default_rng(1))
