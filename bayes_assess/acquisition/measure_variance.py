@@ -18,7 +18,7 @@ Draws of another model say all of it by themselves (`drawn_reduction`): labels a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,11 +49,64 @@ def without_zeros(influence: Float[Array, "K J"]) -> Any:
     return sparse.csr_array(influence)
 
 
+class CurveMoments(NamedTuple):
+    """What weighted draws of a curve say of the next label of every cell, whatever the measure.
+
+    Attributes
+    ----------
+    weight : (S,)
+        Of the draws.
+    away : (S, K)
+        By how much the probability of the event given a draw is beyond its mean.
+    mean, spread : (K,)
+        Mean of the label, and its variance.
+    worth : (K,)
+        A_c, labels that a cell's Beta variable counts as.
+    within : (K,)
+        Variance of a label within a draw.
+    """
+
+    weight: Float[Array, " S"]
+    away: Float[Array, "S K"]
+    mean: Float[Array, " K"]
+    spread: Float[Array, " K"]
+    worth: Float[Array, " K"]
+    within: Float[Array, " K"]
+
+    @classmethod
+    def of(
+        cls,
+        rates: Float[Array, "S K"],
+        strength: Float[Array, "S K"],
+        log_weight: Float[Array, " S"],
+        counts: Float[Array, "K 2"],
+    ) -> CurveMoments:
+        """Compute them.
+
+        Parameters
+        ----------
+        rates : (S, K)
+            Draws of the curve, the means of the Beta variables before any label of the cell.
+        strength : (S, K)
+            Labels that every draw's curve counts as in a cell.
+        log_weight : (S,)
+            Of the draws.
+        counts : (K, 2)
+            Labelled items without and with the event.
+        """
+        weight = engine.softmax(log_weight)
+        total = counts.sum(1)
+        p = (strength * rates + counts[:, 1]) / (strength + total)
+        mean = engine.product(weight, p)
+        spread = mean * (1 - mean)
+        worth = 1 / engine.product(weight, 1 / (strength + total))
+        away = p - mean
+        within = xp.maximum(spread - engine.product(weight, away**2), 0.0)
+        return cls(weight, away, mean, spread, worth, within)
+
+
 def expected_reduction(
-    rates: Float[Array, "S K"],
-    strength: Float[Array, "S K"],
-    log_weight: Float[Array, " S"],
-    counts: Float[Array, "K 2"],
+    moments: CurveMoments,
     unlabelled: Int[Array, " K"],
     pending: Int[Array, " K"],
     influence: Float[Array, "K J"],
@@ -64,14 +117,8 @@ def expected_reduction(
 
     Parameters
     ----------
-    rates : (S, K)
-        Draws of the curve, the means of the Beta variables before any label of the cell.
-    strength : (S, K)
-        Labels that every draw's curve counts as in a cell.
-    log_weight : (S,)
-        Of the draws.
-    counts : (K, 2)
-        Labelled items without and with the event.
+    moments : CurveMoments
+        Of the labels of all cells.
     unlabelled, pending : (K,)
         Items without a label, and those of them that are handed out.
     influence : (K, J)
@@ -83,15 +130,10 @@ def expected_reduction(
         The mean of every measure, if these are differences from the best of several to each of them: then the
         reductions are of the expected loss by taking it for the best where another is, up to a factor.
     """
-    weight = engine.softmax(log_weight)
-    total = counts.sum(1)
-    p = (strength * rates + counts[:, 1]) / (strength + total)
-    mean = engine.product(weight, p)
-    spread = mean * (1 - mean)
-    worth = 1 / engine.product(weight, 1 / (strength + total)) + pending
-    within = xp.maximum(spread - engine.product(weight, (p - mean) ** 2), 0.0)  # variance of a label within a draw
-    away = _observed(p - mean, weight, spread, pending)
-    n_open = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
+    weight, _, _, spread, worth, within = moments
+    worth = worth + pending
+    away = _observed(moments.away, weight, spread, pending)
+    n_open = xp.maximum(unlabelled - pending, 0).astype(spread.dtype)
     alike = within * (1 + xp.maximum(n_open - 1, 0) / (worth + 1))
 
     if engine.is_eager() and influence.shape[1] > MANY:
@@ -251,7 +293,8 @@ def _observed(
     away: Float[Array, "S K"], weight: Float[Array, " S"], spread: Float[Array, " K"], pending: Int[Array, " K"]
 ) -> Float[Array, "S K"]:
     """Take out of an ensemble, centred, what the labels of pending items will tell it."""
-    return engine.cond((pending > 0).any(), lambda: _one_by_one(away, weight, spread, pending), lambda: away)
+    observed = _all_at_once if engine.is_eager() else _one_by_one
+    return engine.cond((pending > 0).any(), lambda: observed(away, weight, spread, pending), lambda: away)
 
 
 def _one_by_one(
@@ -271,3 +314,23 @@ def _one_by_one(
         return away - share * column[:, None] * covariance / (signal + noise)
 
     return engine.fori_loop(0, (pending > 0).sum(), observe, away)
+
+
+def _all_at_once(
+    away: Float[np.ndarray, "S K"],
+    weight: Float[np.ndarray, " S"],
+    spread: Float[np.ndarray, " K"],
+    pending: Int[np.ndarray, " K"],
+) -> Float[np.ndarray, "S K"]:
+    """Do as `_one_by_one` does, on NumPy: all changes are one product of matrices, left^T right."""
+    within = np.maximum(spread - engine.product(weight, away**2), 1e-12)
+    cells, wide = np.flatnonzero(pending), away.astype(np.float64)
+    left, right = np.empty((len(cells), len(wide))), np.empty((len(cells), wide.shape[1]))
+    for i, cell in enumerate(cells.tolist()):
+        column = wide[:, cell] - right[:i, cell] @ left[:i]
+        weighed = weight * column
+        covariance = weighed @ wide - (left[:i] @ weighed) @ right[:i]
+        noise = within[cell] / pending[cell]
+        total = covariance[cell] + noise
+        left[i], right[i] = column / (total * (1 + np.sqrt(noise / total))), covariance
+    return wide - left.T @ right

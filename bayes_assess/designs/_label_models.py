@@ -14,6 +14,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess.acquisition.measure_variance import CurveMoments
 from bayes_assess.models.calibration_curve import CurveState, prior_curves
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels
@@ -194,8 +195,17 @@ class CurveLabels:
         return with_errors(rates, self.event, self.row, self.errors.mean)
 
 
+@engine.kept
+def moments_of(curve: CurveState) -> CurveMoments:
+    """Return what its draws say of the next label of every cell."""
+    few = curve.deciding
+    return CurveMoments.of(few.share, few.strength, few.log_weight, curve.counts)
+
+
 def believed_rates(curve: CurveState) -> Float[Array, " K"]:
     """Posterior mean of the rate of the event in every cell."""
+    if engine.is_eager():  # which keeps it for decisions
+        return moments_of(curve).mean
     few = curve.deciding
     return engine.product(engine.softmax(few.log_weight), cell_rates(few.share, few.strength, curve.counts))
 

@@ -106,10 +106,16 @@ class CellMeasure:
 
     def by_attribute(self, mass: Float[Array, "K C"]) -> Float[Array, "A C"]:
         """Add up a mass over the cells of every attribute."""
-        if self.n_attributes <= _ONE_HOT_UP_TO:
-            one_hot = self.attribute == xp.arange(self.n_attributes)[:, None]
-            return xp.where(one_hot[:, :, None], mass, 0).sum(1)
-        return engine.at(xp.zeros((self.n_attributes, mass.shape[1]), mass.dtype))[self.attribute].add(mass)
+        if self.n_attributes > _ONE_HOT_UP_TO:
+            nothing = xp.zeros((self.n_attributes, mass.shape[1]), mass.dtype)
+            return engine.at(nothing)[self.attribute].add(mass)
+        if engine.is_eager() and mass.dtype == np.float64:  # the same sums in less time
+            n_columns = mass.shape[1]
+            place = np.asarray(self.attribute)[:, None] * n_columns + np.arange(n_columns)
+            total = np.bincount(np.ravel(place), np.ravel(mass), self.n_attributes * n_columns)
+            return total.reshape(self.n_attributes, n_columns)
+        one_hot = self.attribute == xp.arange(self.n_attributes)[:, None]
+        return xp.where(one_hot[:, :, None], mass, 0).sum(1)
 
     def by_block(self, mass: Float[Array, "K *C"]) -> Float[Array, "B *C"]:
         """Add up a mass over the cells of every block."""

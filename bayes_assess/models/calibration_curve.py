@@ -49,7 +49,7 @@ from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, PRNGKey
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics import particles as smc
-from bayes_assess.models._numerics.beta_binomial import N_FACTORS, log_terms
+from bayes_assess.models._numerics.beta_binomial import N_FACTORS, CellLabels, log_terms
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
 from bayes_assess.models.curve_rates import (
@@ -320,17 +320,23 @@ def rejuvenated(state: CurveState, which: Bool[Array, " B"], n_group_steps: int 
 
     def likelihood(member):
         of_groups = likelihood_parts(state.coordinates) if n_groups else None
-        labelled = engine.tree_map(
-            lambda of_cell: cut(of_cell[order]), (CellCoordinates.of(member, state.coordinates), k, n, of_groups)
+        cells, told = engine.tree_map(
+            lambda of_cell: cut(of_cell[order]),
+            (CellCoordinates.of(member, state.coordinates), CellLabels(k, n, of_groups)),
         )
+
+        def block_of(i):
+            return engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), (cells, told))
+
+        blocks = [block_of(i) for i in range(n_blocks)] if engine.is_eager() else None  # for all steps of a move
 
         def of_places(place):
             curves = curves_of(place, member, state.coordinates)
             tied = tied_shares(curves, member, state.coordinates)
 
             def block(i, total):
-                cells, k, n, parts = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
-                return total + log_terms(*at_cells(curves, member, cells, tied), k, n, parts)
+                cells, told = block_of(i) if blocks is None else blocks[i]
+                return total + log_terms(*at_cells(curves, member, cells, tied), told)
 
             # Compiled, cells of a block are summed in the end: in one operation with sums, logarithms take longer.
             n_sums = n_groups + 1 if n_groups else 1 if engine.is_eager() else size

@@ -8,12 +8,16 @@ Shapes: particles S, cells K, groups G, parameters D, effects E, smooth function
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.models.curve_members import NEVER, Members
 
@@ -130,7 +134,9 @@ class Curves(NamedTuple):
     effects: Float[Array, "S E G"]  # (S, E, G)
 
 
-class CellCoordinates(NamedTuple):
+@partial(register_dataclass, data_fields=["x", "size", "z", "smooth", "feature", "groups", "tied"], meta_fields=[])
+@dataclass(frozen=True)
+class CellCoordinates:
     """What a member knows of cells; arrays (K,), unless noted."""
 
     x: Float[Array, " K"]
@@ -149,6 +155,15 @@ class CellCoordinates(NamedTuple):
         smooth, z = coordinates.smooth[which], coordinates.standard[which]
         tied = None if coordinates.tied is None else coordinates.tied.which
         return cls(x, xp.log1p(xp.abs(x)), z, smooth, coordinates.feature, coordinates.groups, tied)
+
+    @engine.kept
+    def only_group(self) -> Int[np.ndarray, " K"] | None:
+        """Return the group of every cell, G for none; None if any cell has several, or one by another number than 1."""
+        there = self.groups != 0
+        number = there.sum(1)
+        if (number > 1).any() or (self.groups.sum(1) != number).any():
+            return None
+        return np.where(number > 0, there.argmax(1), there.shape[1])
 
 
 def rates(
@@ -258,30 +273,50 @@ def at_cells(
 
 def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Array, "S K"]:
     """Compute the curve m at cells, or points, as `_turned` puts them."""
-    by_cell = engine.product(curves.effects, cells.groups.T)
-    effects = [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])]
+    effects, sums, of_cells = _effects_at(curves, cells)
     wave = _waves(curves, cells)
     intercept, slope, delta, zeta, gamma, kappa, _, lapse = (_turned(part) for part in curves[:8])
     x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
     of_group = xp.zeros((), wave.dtype)
     if effects:
-        of_group = member.group_sd * effects[0] + member.group_mean * _turned(cells.groups.sum(1)[None])
-    wave = wave + (1 - member.group_odds) * of_group
+        of_group = member.group_sd * effects[0] + member.group_mean * _turned(sums[None])
+    if not (engine.is_eager() and member.group_odds == 1):
+        wave = wave + of_cells((1 - member.group_odds) * of_group)
     if len(effects) > 1:
-        lapse = lapse + member.group_lapse_sd * effects[2]
+        lapse = lapse + of_cells(member.group_lapse_sd * effects[2])
     bent = engine.cond(
         member.bend_sd > 0,
         lambda: xp.sign(x) * (xp.exp(kappa * size) - 1) / kappa,
         lambda: xp.broadcast_to(xp.asarray(x, wave.dtype), wave.shape),
     )
     if len(effects) > 1:
-        bent = xp.exp(member.group_slope_sd * effects[1]) * bent
+        bent = of_cells(xp.exp(member.group_slope_sd * effects[1])) * bent
     eta = intercept + slope * bent + delta * feature + zeta * z + wave
     m = xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
     if not effects:
         return m
-    factor = xp.exp(xp.clip(member.group_odds * of_group, -_MOST_LOG_ODDS, _MOST_LOG_ODDS))
+    factor = of_cells(xp.exp(xp.clip(member.group_odds * of_group, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)))
     return xp.clip(m * factor / (1 - m + m * factor), _LEAST, 1 - _LEAST_OTHER)
+
+
+def _effects_at(
+    curves: Curves, cells: CellCoordinates
+) -> tuple[list[Float[Array, "S N"]], Float[Array, " N"], Callable[[Array], Array]]:
+    """Return effects at cells as `_turned` puts them, sums of the shares they are weighed by, and what puts them there.
+
+    On NumPy, where every cell is of one group, effects are those of groups, and of none, and the function that is
+    returned takes to cells what follows from them.
+    """
+    group = cells.only_group() if engine.is_eager() and curves.effects.shape[1] else None
+    if group is None:
+        by_cell = engine.product(curves.effects, cells.groups.T)
+        return [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])], cells.groups.sum(1), lambda values: values
+    n, n_effects, n_groups = curves.effects.shape
+    of_groups = np.zeros((n_effects, n, n_groups + 1), np.float32)  # of none, there are none
+    of_groups[..., :n_groups] = curves.effects.swapaxes(0, 1)
+    sums = np.ones(n_groups + 1, np.float32)
+    sums[n_groups] = 0
+    return list(of_groups), sums, lambda values: values.take(group, 1)  # in the order of rows, unlike values[:, group]
 
 
 def _columns(waves: Float[Array, "S J"]) -> Array | list[Array]:

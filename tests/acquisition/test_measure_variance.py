@@ -11,7 +11,7 @@ from scipy import special, stats
 
 from bayes_assess._tools import engine
 from bayes_assess.acquisition import measure_variance
-from bayes_assess.acquisition.measure_variance import expected_reduction, without_zeros
+from bayes_assess.acquisition.measure_variance import CurveMoments, expected_reduction, without_zeros
 
 UNLABELLED = np.array([4, 1, 6])
 COUNTS = np.float32([[2, 1], [0, 0], [0, 3]])
@@ -36,7 +36,8 @@ def reduction(rates, nu, counts=COUNTS, influence=INFLUENCE, pending=None, log_w
     pending = np.zeros(len(unlabelled), int) if pending is None else pending
     nu, unlabelled = np.broadcast_to(np.float32(nu), rates.shape), np.asarray(unlabelled)
     with engine.eager():
-        found = expected_reduction(rates, nu, log_weight, counts, unlabelled, np.asarray(pending), influence)
+        moments = CurveMoments.of(rates, nu, log_weight, counts)
+        found = expected_reduction(moments, unlabelled, np.asarray(pending), influence)
     return np.float64(found)
 
 
@@ -141,13 +142,13 @@ def test_many_outputs_of_which_cells_bear_on_few_are_summed_as_all(behind, monke
     rng = np.random.default_rng(6)
     influence, extra = np.zeros((3, 20), np.float32), rng.random((3, 20)).astype(np.float32)
     influence[[0, 1, 2, 2], [4, 4, 9, 19]] = [0.3, -0.2, 0.8, 0.1]
-    few = draws(1.0), np.full((5, 3), np.float32(8)), LOG_WEIGHT, COUNTS, UNLABELLED, np.array([1, 0, 2])
+    few = draws(1.0), np.full((5, 3), np.float32(8)), LOG_WEIGHT, COUNTS
 
     def reductions(influence, few_measures, many_measures):
         monkeypatch.setattr(measure_variance, "_FEW", few_measures)
         monkeypatch.setattr(measure_variance, "MANY", many_measures)
         with engine.eager():
-            return expected_reduction(*few, influence, extra, behind)
+            return expected_reduction(CurveMoments.of(*few), UNLABELLED, np.array([1, 0, 2]), influence, extra, behind)
 
     one_by_one = reductions(influence, 20, 20)
     np.testing.assert_allclose(reductions(influence, 8, 20), one_by_one, rtol=1e-5)
@@ -327,14 +328,10 @@ def test_rates_at_the_ends_of_the_unit_interval_give_numbers():
 
 
 def test_it_runs_compiled():
-    arguments = (
-        draws(0.7),
-        np.full((5, 3), 20, np.float32),
-        LOG_WEIGHT,
-        COUNTS,
-        UNLABELLED,
-        np.array([1, 0, 2]),
-        INFLUENCE,
-    )
-    compiled = jax.jit(expected_reduction)(*arguments)
+    draws_of_curve = draws(0.7), np.full((5, 3), 20, np.float32), LOG_WEIGHT, COUNTS
+
+    def reductions(draws_of_curve, *pool):
+        return expected_reduction(CurveMoments.of(*draws_of_curve), *pool)
+
+    compiled = jax.jit(reductions)(draws_of_curve, UNLABELLED, np.array([1, 0, 2]), INFLUENCE)
     np.testing.assert_allclose(compiled, reduction(draws(0.7), 20.0, pending=[1, 0, 2]), rtol=1e-5)

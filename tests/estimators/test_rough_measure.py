@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.estimators import rough_measure
 from bayes_assess.estimators.posterior_measure import measure_draws
 from bayes_assess.estimators.rough_measure import rough_measure_draws
 from bayes_assess.pool.rank_strata import RankStrata
@@ -49,3 +50,10 @@ def test_of_a_pool_that_is_labelled_in_full_every_draw_is_the_measure():
     exact, rough = drawn("f1", 30.0, ITEMS)
     np.testing.assert_allclose(rough, exact, rtol=1e-12)
     assert (np.ptp(rough, axis=0) == 0).all()
+
+
+def test_draws_do_not_depend_on_how_many_are_computed_at_once(monkeypatch):
+    monkeypatch.setattr(rough_measure, "_AT_ONCE", 1)
+    one_by_one = drawn("f1", 30.0, 2)[1]
+    monkeypatch.setattr(rough_measure, "_AT_ONCE", 10**9)
+    np.testing.assert_array_equal(one_by_one, drawn("f1", 30.0, 2)[1])

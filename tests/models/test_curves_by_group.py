@@ -15,6 +15,7 @@ from scipy import special
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
+from bayes_assess.models import curve_rates
 from bayes_assess.models.calibration_curve import prior_curves, program
 from bayes_assess.models.curve_members import POSITIVES
 from bayes_assess.models.curve_rates import n_parameters, rates
@@ -156,3 +157,17 @@ def test_nuts_on_the_program_agrees():
     bias = 4 / 256 * theirs.std((0, 1))  # of means by weights
     assert (np.abs(np.mean(ours, 0) - theirs.mean((0, 1))) < 5 * np.hypot(*errors) + bias).all()
     assert (np.hypot(*errors) < 0.2 * theirs.std((0, 1))).all()  # the check has teeth
+
+
+@pytest.mark.parametrize("members", [POSITIVES.apart(), POSITIVES], ids=["apart", "in the curve"])
+@pytest.mark.parametrize("n_groups", [N_GROUPS, 12])
+def test_effects_of_groups_are_put_at_cells_of_one_group_as_at_cells_of_several(members, n_groups, monkeypatch):
+    """Some cells are of no group."""
+    groups = np.eye(n_groups + 1, dtype=np.float32)[np.arange(K) % (n_groups + 1), :n_groups]
+    coordinates = made()[0]._replace(groups=groups)
+    place = np.random.default_rng(3).normal(size=(16, n_parameters(n_groups))).astype(np.float32)
+    with engine.eager():
+        one = [rates(place, members[i], coordinates) for i in range(len(members.prior))]
+        monkeypatch.setattr(curve_rates.CellCoordinates, "only_group", lambda _: None)
+        several = [rates(place, members[i], coordinates) for i in range(len(members.prior))]
+    np.testing.assert_array_equal(one, several)

@@ -12,7 +12,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.acquisition.measure_variance import expected_reduction
+from bayes_assess.acquisition.measure_variance import CurveMoments, expected_reduction
 from bayes_assess.measures import centred_table, table_for
 
 LEVEL = 0.95
@@ -114,7 +114,8 @@ def test_a_relative_fall_of_the_variance_counts_by_what_it_takes_from_the_expect
     """E max(-D, 0) of a Gaussian lead D, its derivative by the log of the variance found by differences."""
     rng = np.random.default_rng(0)
     rates, strength = rng.beta(2, 3, (64, 5)), np.full((64, 5), 50.0)
-    told = rates, strength, np.zeros(64), np.zeros((5, 2)), np.full(5, 40), np.zeros(5, int)
+    with engine.eager():
+        told = CurveMoments.of(rates, strength, np.zeros(64), np.zeros((5, 2))), np.full(5, 40), np.zeros(5, int)
     influence = rng.normal(size=(5, 3))
 
     def gains(columns, **behind):
