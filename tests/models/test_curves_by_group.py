@@ -166,6 +166,7 @@ def test_effects_of_groups_are_put_at_cells_of_one_group_as_at_cells_of_several(
     groups = np.eye(n_groups + 1, dtype=np.float32)[np.arange(K) % (n_groups + 1), :n_groups]
     coordinates = made()[0]._replace(groups=groups)
     place = np.random.default_rng(3).normal(size=(16, n_parameters(n_groups))).astype(np.float32)
+    members = replace(members, group_mean=np.full_like(members.group_mean, 0.5))
     with engine.eager():
         one = [rates(place, members[i], coordinates) for i in range(len(members.prior))]
         monkeypatch.setattr(curve_rates.CellCoordinates, "only_group", lambda _: None)
