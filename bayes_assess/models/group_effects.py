@@ -17,6 +17,8 @@ Shapes: draws S, cells K, groups G, grid U.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
@@ -72,7 +74,8 @@ def with_group_effects(
             [
                 _likelihood(at[some][few], scale[some][few], seen, of_known, len(known))
                 for few in _parts(len(at[some]), _IN_CACHE // numbers)
-            ]
+            ],
+            axis=1,
         )
         tau, effect[some, known] = _drawn(rng, likelihood, prior)
         effect[some, others] = _drawn_without_labels(rng, tau, prior, len(others))
@@ -92,36 +95,116 @@ def _likelihood(
     counts: Int[np.ndarray, "L 2"],
     group: Int[np.ndarray, " L"],
     n_groups: int,
-) -> Float[np.ndarray, "S G U"]:
+) -> Float[np.ndarray, "G S U"]:
     """Compute the probability of every group's labels at every effect, relative to the most probable one.
 
-    Of rising factorials, in units of nu, as many factors are multiplied before a logarithm as 64 bits hold.
+    Of rising factorials, in units of nu, as many factors are multiplied as 64 bits hold: all of a group that has few
+    labels, as most groups have, and of others so many before a logarithm.
     """
-    log = np.zeros((len(logit), n_groups, len(_GRID)))
-    odds = np.exp(logit)[:, :, None] * np.exp(_GRID)
-    complement = 1 / (1 + odds)
-    shares, scatter = (complement, odds * complement), 1 / nu[:, :, None]
-    for start in range(0, int(counts.max(initial=0)), _N_FACTORS):
+    likelihood = np.empty((n_groups, len(logit), len(_GRID)))
+    has_few = np.bincount(group, counts.sum(1), n_groups) <= 2 * _N_FACTORS
+    for which, of_cells in ((has_few, _of_few), (~has_few, _of_many)):
+        cells = np.flatnonzero(which[group])
+        if len(cells):
+            likelihood[which] = of_cells(logit[:, cells], nu[:, cells], counts[cells], group[cells])
+    return likelihood
+
+
+def _of_few(
+    logit: Float[np.ndarray, "S L"],
+    nu: Float[np.ndarray, "S L"],
+    counts: Int[np.ndarray, "L 2"],
+    group: Int[np.ndarray, " L"],
+) -> Float[np.ndarray, "g S U"]:
+    """Compute it for groups with at most two times `_N_FACTORS` labels each."""
+    product = _Factors.of(logit, nu, counts).product(np.arange(len(counts)), 0, 2 * _N_FACTORS)
+    _, first, size = np.unique(group, return_index=True, return_counts=True)
+    of_groups = product[first]
+    for i in range(1, size.max()):
+        larger = np.flatnonzero(size > i)
+        of_groups[larger] *= product[first[larger] + i]
+    of_groups /= of_groups.max(-1, keepdims=True)
+    return of_groups
+
+
+def _of_many(
+    logit: Float[np.ndarray, "S L"],
+    nu: Float[np.ndarray, "S L"],
+    counts: Int[np.ndarray, "L 2"],
+    group: Int[np.ndarray, " L"],
+) -> Float[np.ndarray, "g S U"]:
+    """Compute it for any groups."""
+    factors, (_, group) = _Factors.of(logit, nu, counts), np.unique(group, return_inverse=True)
+    log = np.zeros((group[-1] + 1, len(logit), len(_GRID)))
+    for start in range(0, int(counts.max()), _N_FACTORS):
         more = np.flatnonzero((counts > start).any(1))
-        product = np.ones((len(logit), len(more), len(_GRID)))
-        for outcome, share in enumerate(shares):
-            for j in range(start, start + _N_FACTORS):
-                further = np.flatnonzero(counts[more, outcome] > j)
-                if len(further):
-                    product[:, further] *= share[:, more[further]] + j * scatter[:, more[further]]
+        product = factors.product(more, start, start + _N_FACTORS)
         present, first = np.unique(group[more], return_index=True)
-        log[:, present] += np.add.reduceat(np.log(product), first, axis=1)
-    return np.exp(log - log.max(-1, keepdims=True))
+        log[present] += np.add.reduceat(np.log(product, out=product), first, axis=0)
+    log -= log.max(-1, keepdims=True)
+    return np.exp(log, out=log)
+
+
+class _Factors(NamedTuple):
+    """Rising factorials of some cells with labels; these come first, so that some of them are blocks of memory.
+
+    Attributes
+    ----------
+    counts : (L, 2) integers
+        How many factors there are of each kind.
+    shares : two of (c, S, U)
+        The first ones: without the event, and with it, which only cells with events have.
+    rows : two of (L,) integers
+        Which row of them is a cell's.
+    scatter : (L, S, 1)
+        What a factor is less than the next one.
+    """
+
+    counts: Int[np.ndarray, "L 2"]
+    shares: tuple[Float[np.ndarray, "L S U"], Float[np.ndarray, "E S U"]]
+    rows: tuple[Int[np.ndarray, " L"], Int[np.ndarray, " L"]]
+    scatter: Float[np.ndarray, "L S 1"]
+
+    @classmethod
+    def of(
+        cls, logit: Float[np.ndarray, "S L"], nu: Float[np.ndarray, "S L"], counts: Int[np.ndarray, "L 2"]
+    ) -> _Factors:
+        """Compute them at every effect."""
+        odds = np.exp(logit.T)[:, :, None] * np.exp(_GRID)
+        complement = 1 / (1 + odds)
+        has_events = counts[:, 1] > 0
+        share = odds[has_events] * complement[has_events]
+        rows = np.arange(len(counts)), np.cumsum(has_events) - 1
+        return cls(counts, (complement, share), rows, 1 / nu.T[:, :, None])
+
+    def product(self, cells: Int[np.ndarray, " l"], start: int, stop: int) -> Float[np.ndarray, "l S U"]:
+        """Multiply those of some cells whose numbers are in a range."""
+        if start:
+            product = np.ones((len(cells), *self.shares[0].shape[1:]))
+        else:
+            product = self.shares[0][cells]
+            product[self.counts[cells, 0] == 0] = 1
+        for outcome, share in enumerate(self.shares):
+            for j in range(start + (not start and not outcome), stop):
+                further = np.flatnonzero(self.counts[cells, outcome] > j)
+                if not len(further):
+                    break
+                factor = share[self.rows[outcome][cells[further]]]
+                if j:
+                    factor += j * self.scatter[cells[further]]
+                product[further] *= factor
+        return product
 
 
 def _drawn(
-    rng: np.random.Generator, likelihood: Float[np.ndarray, "S G U"], prior: Float[np.ndarray, "T U"]
+    rng: np.random.Generator, likelihood: Float[np.ndarray, "G S U"], prior: Float[np.ndarray, "T U"]
 ) -> tuple[Int[np.ndarray, " S"], Float[np.ndarray, "S G"]]:
     """Draw which tau every curve has with all effects summed out, then the effects of groups with labels."""
-    evidence = np.log(likelihood @ prior.T).sum(1)  # (S, T)
+    evidence = np.log(likelihood @ prior.T).sum(0)  # (S, T)
     weight = np.exp(evidence - evidence.max(1, keepdims=True))
-    tau = _chosen(rng, weight)
-    return tau, _GRID[_chosen(rng, likelihood * prior[tau][:, None])]
+    tau = _chosen(weight, rng.random(len(weight)))
+    likelihood *= prior[tau]
+    return tau, _GRID[_chosen(likelihood, rng.random((len(tau), len(likelihood))).T).T]
 
 
 def _drawn_without_labels(
@@ -136,7 +219,7 @@ def _drawn_without_labels(
     return effect
 
 
-def _chosen(rng: np.random.Generator, weight: Float[np.ndarray, "*batch U"]) -> Int[np.ndarray, "*batch"]:
-    """Draw places on the last axis by their weights."""
+def _chosen(weight: Float[np.ndarray, "*batch U"], uniform: Float[np.ndarray, "*batch"]) -> Int[np.ndarray, "*batch"]:
+    """Draw places on the last axis by their weights and uniform numbers: how many sums are less."""
     upto = np.cumsum(weight, axis=-1)
-    return (upto < rng.random(upto.shape[:-1])[..., None] * upto[..., -1:]).sum(-1)
+    return (upto >= uniform[..., None] * upto[..., -1:]).argmax(-1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bayes_assess.models import group_effects
 from bayes_assess.models.group_effects import SPREADS, with_group_effects
 
 S = 4000
@@ -85,3 +86,24 @@ def test_without_labels_effects_have_the_spreads_of_the_prior_in_all_groups_at_o
     product = square[:, :25].mean(1) * square[:, 25:].mean(1)  # of groups that have nothing but the spread in common
     assert abs(product.mean() - (variance**2).mean()) < 4 * product.std() / np.sqrt(S)
     assert (variance**2).mean() > variance.mean() ** 2 + 8 * product.std() / np.sqrt(S)  # the check has teeth
+
+
+def test_groups_of_few_labels_and_of_many_have_the_likelihood_that_logarithms_give():
+    """Some groups have several cells, some more labels than factors are multiplied at once, and most a single label."""
+    rng = np.random.default_rng(8)
+    counts, group = rng.poisson(0.7, (60, 2)), rng.integers(0, 25, 60)
+    counts[:3] = (30, 2), (0, 9), (7, 7)
+    counts, group = counts[counts.sum(1) > 0], np.sort(group[counts.sum(1) > 0])
+    group = np.unique(group, return_inverse=True)[1]
+    logit, nu = rng.normal(size=(5, len(counts))), rng.gamma(3, 10, (5, len(counts)))
+    given = logit, nu, counts, group, int(group[-1]) + 1
+    found = group_effects._likelihood(*given)
+    grid = np.exp(group_effects._GRID)
+    share = 1 - 1 / (1 + np.exp(logit)[..., None] * grid)
+    cell = stats.betabinom.logpmf(
+        counts[:, 1, None], counts.sum(1)[:, None], nu[..., None] * share, nu[..., None] * (1 - share)
+    )
+    log = np.stack([cell[:, group == g].sum(1) for g in range(group[-1] + 1)])
+    np.testing.assert_allclose(found, np.exp(log - log.max(-1, keepdims=True)), rtol=1e-8)
+    assert (np.bincount(group, counts.sum(1)) > 2 * group_effects._N_FACTORS).any()
+    assert np.bincount(group).max() > 2
