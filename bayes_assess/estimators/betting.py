@@ -337,8 +337,12 @@ def _admissible(nodes, drawable, parts) -> tuple[Float[Array, " P"], Float[Array
     first = xp.argmax(drawable[:, 0])
     a, b = (xp.where(drawable, part, part[first]).ravel() for part in parts)
     size = (xp.abs(a) + xp.abs(nodes).max() * xp.abs(b)).max()
-    x = a[:, None] - b[:, None] * nodes
-    least, most = x.min(0), x.max(0)
+    if engine.is_eager():  # in the order in which NumPy is fast
+        x = a - nodes[:, None] * b
+        least, most = x.min(1), x.max(1)
+    else:
+        x = a[:, None] - b[:, None] * nodes
+        least, most = x.min(0), x.max(0)
     least, most = xp.minimum(least[1:], least[:-1]), xp.maximum(most[1:], most[:-1])
     # X of one sign at both ends: no theta of the piece is possible, and any bet will do.
     floor = xp.maximum(_ROUNDING * size, xp.finfo(size.dtype).tiny ** 0.5)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
 _MANY = 64
 _HARDLY = 1e-9  # weight of a precaution that is not probable: none, unless every draw is one
+_IN_CACHE = 50_000  # numbers
 _LEAST_PARAMETER = 1e-9
 _NUMBERS = 4_000_000  # of items by attribute and outcome, at once
 _ROUNDING = 1e-9  # of intervals that are exact
@@ -291,13 +292,20 @@ def _event_draws(
     counts: Int[Array, "K 2"],
 ) -> Int[np.ndarray, "n K"]:
     """Draw how many of the unlabelled items of every cell, `rest`, show the event."""
-    curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)
-    a = np.maximum(nu * curves + counts[:, 1], _LEAST_PARAMETER)
-    b = np.maximum(nu * (1 - curves) + counts[:, 0], _LEAST_PARAMETER)
     open_ = np.flatnonzero(rest > 0)
-    rate = rng.beta(a[:, open_], b[:, open_])
+    of_open = slice(None) if len(open_) == len(rest) else open_
+    counts = np.asarray(counts)[of_open]
+    step = max(1, _IN_CACHE // len(rest))
+    blocks = [slice(start, start + step) for start in range(0, len(curves), step)]
+    rate = np.empty((len(curves), len(open_)))
+    for rows in blocks:
+        share, nu = (np.asarray(part[rows], np.float64)[:, of_open] for part in (curves, strength))
+        a = np.maximum(nu * share + counts[:, 1], _LEAST_PARAMETER)
+        b = np.maximum(nu * (1 - share) + counts[:, 0], _LEAST_PARAMETER)
+        rate[rows] = rng.beta(a, b)
     events = np.zeros(curves.shape, np.int64)
-    events[:, open_] = rng.binomial(rest[open_], rate)
+    for rows in blocks:
+        events[rows, of_open] = rng.binomial(rest[of_open], rate[rows])
     return events
 
 

@@ -58,8 +58,6 @@ def with_group_effects(
     >>> bool(theta[0] < 0.2), bool(theta[1] > 0.8), bool(abs(theta[2] - 0.5) < 0.1), bool(abs(theta[3] - 0.5) < 0.1)
     (True, True, True, True)
     """
-    curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)
-    logit = np.log(curves) - np.log1p(-curves)
     labelled = np.flatnonzero(counts.sum(1))
     labelled = labelled[np.argsort(group[labelled], kind="stable")]
     known, of_known = np.unique(group[labelled], return_inverse=True)  # groups with labels; of others only tau is
@@ -68,7 +66,7 @@ def with_group_effects(
     prior /= prior.sum(1, keepdims=True)
     effect = np.zeros((len(curves), len(known) + len(others)))
     numbers = len(_GRID) * max(len(labelled), 1)  # of a curve
-    at, scale, seen = logit[:, labelled], nu[:, labelled], counts[labelled]
+    at, scale, seen = _logits(curves[:, labelled]), np.asarray(strength[:, labelled], np.float64), counts[labelled]
     for some in _parts(len(curves), _AT_ONCE // numbers):
         likelihood = np.concatenate(
             [
@@ -80,7 +78,15 @@ def with_group_effects(
         tau, effect[some, known] = _drawn(rng, likelihood, prior)
         effect[some, others] = _drawn_without_labels(rng, tau, prior, len(others))
     effect += (rng.random(effect.shape) - 0.5) * (_GRID[1] - _GRID[0])
-    return np.clip(1 / (1 + np.exp(-(logit + effect[:, group]))), 1e-7, 1 - 1e-6)
+    moved = np.empty(curves.shape)
+    for few in _parts(len(curves), _IN_CACHE // len(group)):
+        moved[few] = np.clip(1 / (1 + np.exp(-(_logits(curves[few]) + effect[few].take(group, 1)))), 1e-7, 1 - 1e-6)
+    return moved
+
+
+def _logits(share: Float[np.ndarray, "S K"]) -> Float[np.ndarray, "S K"]:
+    share = np.asarray(share, np.float64)
+    return np.log(share) - np.log1p(-share)
 
 
 def _parts(n: int, size: int) -> list[slice]:
