@@ -63,6 +63,8 @@ class PairwiseLambda(Reward):
 
     def __call__(self, theta, belief, weight):
         """Sum over the pairs of a group of the lambda that its label is expected to add."""
+        if engine.is_eager():
+            return self._of_sums(theta, belief, weight)
         own = belief.mean, belief.variance
         others = own[0][..., None, :], own[1][..., None, :]
         now, wrong, right = (
@@ -73,6 +75,23 @@ class PairwiseLambda(Reward):
         pairs = used[:, None] & used[None, :] & ~xp.eye(len(weight), dtype=bool)
         gain = theta[..., None] * right + (1 - theta[..., None]) * wrong - now
         return xp.where(pairs, gain, 0.0).sum(-1)
+
+    def _of_sums(self, theta, belief, weight):
+        """Do the same on NumPy, where draws meet sums over pairs in the place of the pairs: the gain is linear in them.
+
+        Campaigns come one by one, so that what their pairs need stays in the processor's cache.
+        """
+        own = belief.mean, belief.variance
+        pairs = (weight > 0)[:, None] & (weight > 0)[None, :] & ~np.eye(len(weight), dtype=bool)
+        moments = [np.reshape(part, (-1, len(weight))) for pair in (own, *after_label(belief)) for part in pair]
+        sums = np.empty((3, *moments[0].shape))
+        for i, rows in enumerate(zip(*moments, strict=True)):
+            for kind in range(3):
+                mean, variance = rows[2 * kind : 2 * kind + 2]
+                verdict = _verdict_probability(mean[:, None], variance[:, None], rows[0], rows[1], self.rope)
+                sums[kind, i] = np.where(pairs, verdict, 0.0).sum(-1)
+        now, wrong, right = (part.reshape(np.shape(own[0])) for part in sums)
+        return theta * right + (1 - theta) * wrong - now
 
 
 def _verdict_probability(mean, variance, other_mean, other_variance, rope) -> Float[Array, "*shape"]:

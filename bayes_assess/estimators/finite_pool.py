@@ -27,6 +27,7 @@ Sizes = Int[np.ndarray, " K"] | None  # items of every cell, for a pool; None fo
 _BLOCK_NUMBERS = 2_000_000  # drawn at a time
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500  # where there is no closed form: as many as fit in some numbers
 _NUMBERS, _MANY_NUMBERS = 6_000_000, 50_000_000
+_IN_CACHE = 50_000  # numbers at once
 _PAIR_NUMBERS, _PAIR_DRAWS = 2_000_000, 1_000_000_000  # of some pairs at a time, and of all pairs together
 _EXACT_UP_TO = 32  # unlabelled items of a cell, up to which their distribution is summed exactly
 
@@ -204,10 +205,15 @@ def difference_in_halves(
         mean = np.where(filled, (told[..., 1] + rest * mean) / n, mean)
         variance = np.where(filled, variance * rest * (total + rest) / n**2, variance)
     weight = np.asarray(weight)[..., None]
-    difference = mean[..., first] - mean[..., second]
-    middle = (weight * difference).sum(-2)
-    spread = variance[..., first] + variance[..., second] + (difference - middle[..., None, :]) ** 2
-    return BetaBernoulli.of_moments((1 + middle) / 2, (weight * spread).sum(-2) / 4)
+    step = max(1, _IN_CACHE // mean[..., 0].size)
+    moments = []
+    for some in (slice(start, start + step) for start in range(0, max(len(first), 1), step)):
+        one, other = first[some], second[some]
+        difference = mean[..., one] - mean[..., other]
+        middle = (weight * difference).sum(-2)
+        spread = variance[..., one] + variance[..., other] + (difference - middle[..., None, :]) ** 2
+        moments.append(((1 + middle) / 2, (weight * spread).sum(-2) / 4))
+    return BetaBernoulli.of_moments(*(np.concatenate(part, axis=-1) for part in zip(*moments, strict=True)))
 
 
 def mean_absolute_gap(

@@ -15,7 +15,7 @@ from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.acquisition.verdict_rewards import ExpectedLambda, PairwiseLambda
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import difference_in_halves, pair_masses, value_draws, value_mean
-from bayes_assess.estimators.intervals import beta_interval
+from bayes_assess.estimators.intervals import widest_beta_intervals
 from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.sampled_belief import SampledBelief
@@ -75,11 +75,14 @@ class _GroupComparison(Comparison[AnswerT_co]):
         return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
 
     def plan_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
-        """Compute the intervals of a few campaigns, (R, B, 1, P, 2): by moments, unless accuracies are draws."""
+        """Compute the intervals of a few campaigns, (R, B, 1, P, 2): by moments, unless accuracies are draws.
+
+        Of several pairs those that may be the widest; the ends of the others coincide.
+        """
         half = self._plan_halves(campaigns)
         if half is None:
             return super().plan_intervals(campaigns, level)
-        return (2 * beta_interval(half.a, half.b, level) - 1)[..., None, :, :]
+        return (2 * widest_beta_intervals(half.a, half.b, level) - 1)[..., None, :, :]
 
     def plan_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
         """Compute the probability of the least sure verdict in a few campaigns: by moments, where groups learn."""

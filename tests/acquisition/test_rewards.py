@@ -104,6 +104,19 @@ def test_what_pairs_gain_is_the_same_from_draws():
     assert np.abs(exact).max() > 0.01
 
 
+def test_what_pairs_gain_is_the_same_on_either_engine():
+    """Of two draws of each of two campaigns; one group has no items."""
+    rng, weight = np.random.default_rng(1), np.array([0.5, 0.0, 0.2, 0.3])
+    a, b = rng.uniform(1, 9, (2, 2, 4))
+    theta = rng.beta(a, b, (2, 2, 4))
+    with engine.eager():
+        eager = PairwiseLambda(0.05)(theta, BetaBernoulli(a, b), weight)
+    with jax.enable_x64(True):
+        compiled = jax.jit(PairwiseLambda(0.05).__call__)(theta, BetaBernoulli(a, b), weight)
+    np.testing.assert_allclose(eager, compiled, rtol=1e-9, atol=1e-12)
+    assert (eager[..., 1] == 0).all()
+
+
 @pytest.mark.parametrize("rope", [0.02, 0.05, 0.1])
 def test_the_verdict_of_two_groups_is_about_as_probable_after_a_label_as_by_quadrature(rope):
     rng, arms = np.random.default_rng(0), np.array([2, 0])

@@ -71,6 +71,16 @@ def test_differences_have_the_moments_of_the_mixture_of_pools():
     np.testing.assert_allclose(half.variance, weight @ (spread + (away - middle) ** 2) / 4, rtol=1e-9)
 
 
+def test_differences_of_very_many_pairs_are_computed_some_at_a_time(monkeypatch):
+    told, sizes = np.array([[[2, 10], [5, 4], [0, 0], [9, 3]]] * 2), np.array([40, 9, 25, 99])
+    posterior, pairs = HierarchicalAccuracy.from_prior(n_groups=4).update_counts(told), np.triu_indices(4, 1)
+    at_once = difference_in_halves(posterior, told, sizes, *pairs)
+    monkeypatch.setattr(finite_pool, "_IN_CACHE", 1)
+    one_by_one = difference_in_halves(posterior, told, sizes, *pairs)
+    np.testing.assert_array_equal(one_by_one.a, at_once.a)
+    np.testing.assert_array_equal(one_by_one.b, at_once.b)
+
+
 def test_masses_of_very_many_pairs_are_computed_some_at_a_time(monkeypatch):
     told, sizes = np.array([[2, 10], [5, 4], [0, 0], [9, 3]]), np.array([40, 9, 25, 99])
     posterior, (first, second) = HierarchicalAccuracy.from_prior(n_groups=4).update_counts(told), np.triu_indices(4, 1)

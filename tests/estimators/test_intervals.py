@@ -14,6 +14,7 @@ from bayes_assess.estimators.intervals import (
     ellipsoid_radius,
     pool_interval,
     pool_mean,
+    widest_beta_intervals,
 )
 
 LEVELS = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
@@ -353,3 +354,18 @@ NAN, ONE = float("nan"), np.ones(1)
 def test_levels_and_counts_that_are_none_are_refused(asked, found):
     with pytest.raises(BayesAssessError, match=found):
         asked()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("least", [0.05, 1.0])
+def test_the_widest_of_many_beta_intervals_is_found_among_few(level, least):
+    """Of parameters of any size, and of ones that are nearly alike."""
+    rng = np.random.default_rng(0)
+    a, b = np.exp(rng.uniform(np.log(least), np.log(1e4), (2, 40, 300)))
+    a[20:], b[20:] = rng.uniform(20, 22, (20, 300)), rng.uniform(1, 30, (20, 1))
+    few = np.diff(widest_beta_intervals(a, b, level), axis=-1)[..., 0]
+    every = np.diff(beta_interval(a, b, level), axis=-1)[..., 0]
+    np.testing.assert_array_equal(few.max(-1), every.max(-1))
+    assert np.isin(few, [0, *every.ravel()]).all()
+    if least == 1:
+        assert np.count_nonzero(few) < 0.6 * few.size

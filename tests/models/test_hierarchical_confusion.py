@@ -17,6 +17,7 @@ from scipy import special, stats
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.models._numerics import dirichlet_points
+from bayes_assess.models._numerics import special as own_special
 from bayes_assess.models._numerics.special import log_rising
 from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion, program
@@ -134,6 +135,16 @@ def test_rising_factorials_of_none_are_left_out_on_numpy():
         alone = log_rising(x[:, 2], np.full(3, 3.0))
     assert (found[:, 2] == alone).all()
     assert (np.delete(found, 2, 1) == 0).all()
+
+
+def test_rising_factorials_of_many_numbers_are_those_of_some_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, dense, sparse = rng.gamma(2, 2, (6, 50)), rng.integers(1, 9, 50).astype(float), np.zeros(50)
+    sparse[[3, 40]] = 2.0, 5.0
+    with engine.eager():
+        at_once = [log_rising(x, n) for n in (dense, sparse)]
+        monkeypatch.setattr(own_special, "_IN_CACHE", 7)
+        np.testing.assert_array_equal([log_rising(x, n) for n in (dense, sparse)], at_once)
 
 
 @pytest.mark.slow
