@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from bayes_assess.questions._empty_cells import with_empty_cells
 from bayes_assess.questions._scoring import proposal_divergence
 from bayes_assess.studies.simulated import SimulatedCampaigns, StudiedDesign
 from bayes_assess.studies.study import Campaigns
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
 _LANE_CELLS = 8192
@@ -121,7 +124,7 @@ def _campaigns(
 ) -> Any:
     """Run one campaign per pair of keys; return what is kept at looks, (campaigns, looks, ...), and of batches."""
 
-    def of_random_rounds(keys):
+    def of_random_rounds(keys, start):
         length = design.longest(batch)
 
         def round_(look, carry):
@@ -135,18 +138,47 @@ def _campaigns(
             carry = lax.while_loop(open_, partial(round_, look), carry)._replace(planned=look)
             return carry, kind.at_look(design, carry.state, carry.left, kept)
 
-        nothing = jnp.zeros((), jnp.int64)
-        return lax.scan(until, RandomRounds(nothing, nothing, state, counts), looks)[1], kept
+        last, at_looks = lax.scan(until, start, looks)
+        return last, (at_looks, kept)
 
-    def campaign(keys):
-        start = start_campaign(batch, keys, state, counts)._replace(kept=kept)
+    def campaign(keys, start):
+        def label(_, carry):
+            return one_label(design, carry._replace(keys=keys), kind.after_batch)._replace(keys=())
 
         def until(carry, look):
-            carry = lax.fori_loop(carry.t, look, lambda _, carry: one_label(design, carry, kind.after_batch), carry)
+            carry = lax.fori_loop(carry.t, look, label, carry)
             return carry, kind.at_look(design, looked_at(design, carry), carry.left, carry.kept)
 
         last, at_looks = lax.scan(until, start, looks)
-        return at_looks, last.kept
+        return last, (at_looks, last.kept)
 
-    run = of_random_rounds if design.random_size else campaign
-    return lax.map(run, keys) if design.one_by_one else jax.vmap(run)(keys)
+    if design.random_size:
+        nothing = jnp.zeros((), jnp.int64)
+        run, start = of_random_rounds, RandomRounds(nothing, nothing, state, counts)
+    else:
+        run, start = campaign, start_campaign(batch, (), state, counts)._replace(kept=kept)
+    if design.one_by_one:
+        return lax.map(lambda keys: run(keys, start)[1], keys)
+    if design.plays_arms:  # which carry so little else that finding out takes no longer
+        return jax.vmap(lambda keys: run(keys, start)[1])(keys)
+    return _side_by_side(run, keys, start)
+
+
+def _side_by_side(run: Callable[[Any, T], tuple[T, R]], keys: Key[Array, "n 2"], start: T) -> R:
+    """Run campaigns from one start, by a function of keys that returns where they end, too.
+
+    What a campaign changes has an axis of campaigns from the start. Otherwise JAX finds out what needs one by tracing
+    every step again and again until nothing new does.
+    """
+    from jax.extend.core import jaxpr_as_fun
+
+    traced, (_, returned) = jax.make_jaxpr(run, return_shape=True)(keys[0], start)
+    leaves, n_lanes = jax.tree.leaves(start), len(keys)
+    after, before = traced.jaxpr.outvars[: len(leaves)], traced.jaxpr.invars[1:]
+    axes = [None if end is begin else 0 for end, begin in zip(after, before, strict=True)]
+    lanes = [
+        leaf if axis is None else jnp.broadcast_to(leaf, (n_lanes, *jnp.shape(leaf)))
+        for leaf, axis in zip(leaves, axes, strict=True)
+    ]
+    outputs = jax.vmap(lambda *inputs: jaxpr_as_fun(traced)(*inputs)[len(leaves) :], [0, *axes])(keys, *lanes)
+    return jax.tree.unflatten(jax.tree.structure(returned), outputs)
