@@ -295,7 +295,7 @@ def _observed(
     away: Float[Array, "S K"], weight: Float[Array, " S"], spread: Float[Array, " K"], pending: Int[Array, " K"]
 ) -> Float[Array, "S K"]:
     """Take out of an ensemble, centred, what the labels of pending items will tell it."""
-    observed = _all_at_once if engine.is_eager() else _one_by_one
+    observed: Any = _all_at_once if engine.is_eager() else _one_by_one
     return engine.cond((pending > 0).any(), lambda: observed(away, weight, spread, pending), lambda: away)
 
 

@@ -77,7 +77,8 @@ def widest_beta_intervals(
     most = _ROUNDER * max(2 * special.ndtri(1 - tail), math.sqrt(12) * level, math.log((1 - tail) / tail))
     sd = np.sqrt(a * b / (a + b + 1)) / (a + b)
     top = sd.argmax(-1, keepdims=True)
-    width = np.diff(beta_interval(*(np.take_along_axis(part, top, -1) for part in (a, b)), level), axis=-1)[..., 0]
+    first, second = (np.take_along_axis(part, top, -1) for part in (a, b))
+    width = np.diff(beta_interval(first, second, level), axis=-1)[..., 0]
     some = (most * sd >= width) | (a < 1) | (b < 1)
     ends = np.zeros((*sd.shape, 2))
     ends[some] = beta_interval(a[some], b[some], level)

@@ -156,7 +156,8 @@ def _campaigns(
         nothing = jnp.zeros((), jnp.int64)
         run, start = of_random_rounds, RandomRounds(nothing, nothing, state, counts)
     else:
-        run, start = campaign, start_campaign(batch, (), state, counts)._replace(kept=kept)
+        no_keys: Any = ()
+        run, start = campaign, start_campaign(batch, no_keys, state, counts)._replace(kept=kept)
     if design.one_by_one:
         return lax.map(lambda keys: run(keys, start)[1], keys)
     if design.plays_arms:  # which carry so little else that finding out takes no longer

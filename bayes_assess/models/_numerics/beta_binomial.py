@@ -66,7 +66,7 @@ class _Factors(NamedTuple):
         n_events, n_rows = len(with_events), len(with_events) + len(n)
         number = np.concatenate([k[with_events], n - k, n])
         cell = np.concatenate([with_events, every, every])
-        upto = tuple(np.count_nonzero(number > i) for i in range(1, N_FACTORS))
+        upto = tuple(int(np.count_nonzero(number > i)) for i in range(1, N_FACTORS))
         several = np.argsort(-number, kind="stable")[: upto[0]]
         above, below = np.flatnonzero(several < n_rows), np.flatnonzero(several >= n_rows)
         many = np.flatnonzero(number > N_FACTORS)
@@ -142,7 +142,7 @@ def log_terms(share: Array, scatter: Array, labels: CellLabels) -> Float[Array, 
     (K, S), or (1, S) on NumPy, or (P, S) sums of parts
     """
     if engine.is_eager():
-        return _eager_likelihood(share, scatter, labels)
+        return _eager_likelihood(np.asarray(share), np.asarray(scatter), labels)
     k, n, parts = labels.k[:, None], labels.n[:, None], labels.parts
     complement, one, strength = 1 - share, xp.ones_like(share), 1 / scatter
     # One logarithm of all first factors: their product is no less than 1e-36, and no more than 1e4.
