@@ -97,8 +97,8 @@ def named_prior(prior: GivenPrior, own: str, scored: bool) -> str:
         )
     if prior == "informative" and not scored:
         raise PriorError(
-            "The informative prior is made of the pool's scores, and of what is asked this pool has none. Give the pool "
-            "scores of all classes (of accuracies confidences are enough), or use prior='uninformative'."
+            "The informative prior is made of the pool's scores, and of what is asked this pool has none. Give the "
+            "pool scores of all classes (of accuracies confidences are enough), or use prior='uninformative'."
         )
     return prior
 
