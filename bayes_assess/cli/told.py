@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Bool
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.pool import Pool
@@ -74,16 +75,30 @@ def read_told(
     notes = [f"Did not set {plural(n_labelled, 'item')} aside that others have labelled."] if n_labelled else []
     notes = [*sheet.notes, *notes]
     sheet = sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names, notes=notes)
-    return _without_other_halves(assessment, sheet) if assessment.question.labels_each > 1 else sheet
+    return _of_whole_pairs(assessment, sheet, known) if assessment.question.labels_each > 1 else sheet
 
 
-def _without_other_halves(assessment: AnySession, sheet: Sheet) -> Sheet:
-    """Leave out labels of the one half of pairs that are set aside, as nobody can label the other."""
+def _of_whole_pairs(assessment: AnySession, sheet: Sheet, known: dict[int, str]) -> Sheet:
+    """Leave out labels of one half of a pair, the other of which nobody can label, or has labelled yet."""
     lost = np.isin(sheet.ids, assessment.labelled_with(sheet.unsure)) if len(sheet.unsure) else np.zeros(0, bool)
-    if not lost.any():
+    if lost.any():
+        sheet = _without(sheet, lost, "of which nobody can label the other half.")
+    if not len(sheet.ids):
         return sheet
-    note = f"Left out {plural(int(lost.sum()), 'label')} of pairs of which nobody can label the other half."
-    columns = {column: getattr(sheet, column)[~lost] for column in ("ids", "labels", "annotators")}
+    pairs, who = assessment.labelled_with(sheet.ids), sheet.annotators.tolist()
+    positions = assessment.labellable.positions(pairs.ravel()).reshape(pairs.shape)
+    given = set(zip(who, assessment.labellable.positions(sheet.ids).tolist(), strict=True))
+    both = zip(who, positions.tolist(), strict=True)
+    single = np.array([any((name, item) not in given and item not in known for item in pair) for name, pair in both])
+    if single.any():
+        sheet = _without(sheet, single, "whose other half has none yet; fill it in and tell the sheet again.")
+    return sheet
+
+
+def _without(sheet: Sheet, rows: Bool[np.ndarray, " n"], why: str) -> Sheet:
+    """Leave labels of pairs out, and say why."""
+    note = f"Left out {plural(int(rows.sum()), 'label')} of pairs {why}"
+    columns = {column: getattr(sheet, column)[~rows] for column in ("ids", "labels", "annotators")}
     return sheet._replace(**columns, notes=[*sheet.notes, note])
 
 

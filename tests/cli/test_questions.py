@@ -400,8 +400,13 @@ def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
     prompts = [int(name[-2:]) // 2 for name in ids]
     assert prompts[::2] == prompts[1::2]
     truth = dict(zip(ANSWERS["id"], np.where(GOOD, "good", "bad").tolist(), strict=True))
-    assert "one half has no label" in refused("tell", run, sheet(run, ids[:3], [truth[name] for name in ids[:3]]))
-    assert "Took 6 labels." in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    out = done("tell", run, sheet(run, ids[:3], [truth[name] for name in ids[:3]]))
+    assert "Left out 1 label of pairs whose other half has none yet; fill it in and tell the sheet again." in out
+    assert "Took 2 labels." in out
+    out = done("tell", run, sheet(run, [ids[3], ids[5]], [truth[ids[3]], truth[ids[5]]]))
+    assert "Left out 2 labels of pairs" in out
+    assert "2 of 24 items labelled" in done("status", run)
+    assert "Took 4 labels" in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
     assert "Took 0 labels (1 known before)." in done("tell", run, sheet(run, ids[1:2], [truth[ids[1]]]))
     assert "6 of 24 items labelled" in done("status", run)
     others = [name for name in ANSWERS["id"] if name not in ids]
