@@ -424,6 +424,15 @@ def test_errors_are_rarer_of_rare_classes_than_scores_tell_that_know_nothing_of_
     assert share_of_rare(prior, as_scores) > 0.4
 
 
+def test_pools_with_scores_say_how_many_items_are_predicted_as_every_class():
+    predictions = np.repeat([0, 1, 2], [60, 30, 10])
+    pool = ba.Pool(scores=np.where(predictions[:, None] == np.arange(3), 0.6, 0.2))
+    question = ba.ConfusionMatrix()
+    prior = question.prior(pool, question.setting(pool, 0).cells, None, None)
+    np.testing.assert_allclose(prior.told[0], [0, 0.5, 0.5])
+    np.testing.assert_allclose(prior.resized[0, 0], [0, 31 / 42, 11 / 42])
+
+
 def test_classes_that_are_never_predicted_keep_what_scores_tell_of_them():
     scores = np.array([[0.7, 0.2, 0.05, 0.05], [0.2, 0.6, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0, 0, 0, 0]])
     prior = HierarchicalConfusion.from_prior(mean_scores=scores, predicted=[99, 49, 9, 0])
