@@ -7,7 +7,6 @@ agree K times, K ~ BetaBinomial(R, a, b) under the posterior Beta(a, b), and the
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -30,7 +29,6 @@ _WINDOW_SDS = 12.0
 _CHUNK = 1 << 21  # table entries at a time
 _LEAST_VARIANCE = 1e-10  # that a Beta distribution has, as [SEME] adds it
 _LEAST_RISE, _MOST_RISE = 1e-12, 1e6  # by one draw, as a share of what is left
-_ROUNDER = 1.02  # than Beta variables are those whose intervals are the widest
 _ROUNDING, _ROUNDING_OF_VARIANCE = 1e-12, 1e-15  # of a mean in [0, 1]; items are a billion at most
 
 
@@ -57,32 +55,6 @@ def beta_interval(
     tail = (1 - checked_level(level)) / 2
     a, b = _checked_parameters(a, b)
     return np.stack([special.betaincinv(a, b, tail), special.betainccinv(a, b, tail)], axis=-1)
-
-
-def widest_beta_intervals(
-    a: Float[np.ndarray, "*batch P"], b: Float[np.ndarray, "*batch P"], level: float = 0.95
-) -> Float[np.ndarray, "*batch P 2"]:
-    """Return those of the intervals of many Beta variables that may be the widest of a row; of others, ends of 0.
-
-    With a and b of 1 or more an interval is, in standard deviations, at most as wide as that of a normal, a uniform or
-    an exponential variable, whichever is wider, but for three thousandths: variables whose standard deviation is some
-    percent below the greatest have a narrower one.
-
-    Examples
-    --------
-    >>> widest_beta_intervals(np.array([1.0, 2.0, 9.0]), np.array([1.0, 1.0, 1.0]), level=0.9).round(3).tolist()
-    [[0.05, 0.95], [0.0, 0.0], [0.0, 0.0]]
-    """
-    tail = (1 - checked_level(level)) / 2
-    most = _ROUNDER * max(2 * special.ndtri(1 - tail), math.sqrt(12) * level, math.log((1 - tail) / tail))
-    sd = np.sqrt(a * b / (a + b + 1)) / (a + b)
-    top = sd.argmax(-1, keepdims=True)
-    first, second = (np.take_along_axis(part, top, -1) for part in (a, b))
-    width = np.diff(beta_interval(first, second, level), axis=-1)[..., 0]
-    some = (most * sd >= width) | (a < 1) | (b < 1)
-    ends = np.zeros((*sd.shape, 2))
-    ends[some] = beta_interval(a[some], b[some], level)
-    return ends
 
 
 def pool_mean(

@@ -15,8 +15,8 @@ from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.acquisition.verdict_rewards import ExpectedLambda, PairwiseLambda
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import difference_in_halves, pair_masses, value_draws, value_mean
-from bayes_assess.estimators.intervals import widest_beta_intervals
 from bayes_assess.estimators.random_labels import labels_of_variance
+from bayes_assess.estimators.widest_intervals import widest_beta_intervals
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells

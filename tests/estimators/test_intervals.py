@@ -14,8 +14,8 @@ from bayes_assess.estimators.intervals import (
     ellipsoid_radius,
     pool_interval,
     pool_mean,
-    widest_beta_intervals,
 )
+from bayes_assess.estimators.widest_intervals import widest_beta_intervals
 
 LEVELS = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 
