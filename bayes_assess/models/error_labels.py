@@ -1,10 +1,13 @@
 """Which label an item has whose prediction is wrong: a Dirichlet distribution for every predicted class.
 
-    h ~ Categorical(1/H),  theta_r ~ Dirichlet(kappa_h s_hr)  for every predicted class r,  label ~ Categorical(theta_r)
+    h ~ Categorical(w),  theta_r ~ Dirichlet(kappa_h s_hr)  for every predicted class r,  label ~ Categorical(theta_r)
 
-Hypothesis h says which labels errors have and how much that counts: as the scores of the other classes say, or all
-alike, counting as 1, 4, 16 or 64 labels; the program sums hypotheses out, as NUTS needs. Given h the posterior is a
-Dirichlet distribution again, and the evidence decides between hypotheses.
+Hypothesis h says which labels errors have and how much that counts: all alike, as the scores of the other classes say,
+or as these say times the first or the second power of how many items are predicted as a class, which scores that do not
+know how frequent classes are leave out (`_error_shares.shares_resized`); without scores all alike, or as the roots of
+these sizes. They count as 1, 4, 16 or 64 labels. Scores say it with probability 3/4, and as they are with 1/2; without
+scores sizes say it with 1/4 (`benchmarks/study_error_labels.py`). The program sums hypotheses out, as NUTS needs. Given
+h the posterior is a Dirichlet distribution again, and the evidence decides between hypotheses.
 
 Shapes: hypotheses H, predicted classes (rows) R, labels C.
 """
@@ -21,17 +24,21 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess.models._error_shares import shares_by_sizes, shares_resized
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, items_of
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
 _EVEN = 0.05  # of every base distribution, so that no label is impossible
+_OF_SCORES, _OF_SIZES = 0.75, 0.25  # probability that errors are not spread evenly, with scores and without
+_READINGS = np.array([4.0, 1.0, 1.0]) / 6  # of scores: as they are, and times sizes, or their squares
 _BELOW_1 = 1 - 1e-9
 _NEVER = -1e30  # logarithm of the probability of the label that is the prediction
 
 
 def program(
     base: Float[Array, "H R C"],
+    prior: Float[Array, " H"],
     row: Int[Array, " N"],
     labels: Int[Array, " N"] | None = None,
 ) -> None:
@@ -41,6 +48,8 @@ def program(
     ----------
     base : (H, R, C)
         Parameters of the Dirichlet distributions; 0 where the label is the prediction.
+    prior : (H,)
+        Probabilities of the hypotheses.
     row : (N,) integers
         Predicted class of every item.
     labels : (N,) integers, optional
@@ -48,13 +57,13 @@ def program(
     """
     from bayes_assess.models._numerics import charts  # imports NumPyro
 
-    n_hypotheses, n_rows, n_labels = base.shape
+    _, n_rows, n_labels = base.shape
     place = xp.argsort(xp.asarray(base[0]) == 0, axis=-1, stable=True)[:, :-1]  # of the labels that errors have
     alpha = xp.take_along_axis(xp.asarray(base), place[None], axis=-1)
     log_share = xp.zeros((n_rows, 1))
     if n_labels > 2:
-        alike = dist.Categorical(probs=xp.full(n_hypotheses, 1 / n_hypotheses))
-        rows = dist.MixtureSameFamily(alike, charts.LogitDirichlet(alpha).to_event(1))
+        hypotheses = dist.Categorical(probs=xp.asarray(prior))
+        rows = dist.MixtureSameFamily(hypotheses, charts.LogitDirichlet(alpha).to_event(1))
         log_share = charts.log_shares(xp.asarray(numpyro.sample("logit", rows)))
     never = xp.full((n_rows, n_labels), _NEVER)
     log_theta = engine.at(never)[xp.arange(n_rows)[:, None], place].set(log_share)
@@ -63,7 +72,7 @@ def program(
         numpyro.sample("label", dist.CategoricalLogits(log_theta[row]), obs=labels)
 
 
-@partial(register_dataclass, data_fields=["base", "counts", "log_weight"], meta_fields=[])
+@partial(register_dataclass, data_fields=["base", "prior", "counts", "log_weight"], meta_fields=[])
 @dataclass(frozen=True)
 class ErrorLabels(DrawnLabels):
     """Belief on the labels of wrong predictions, a mixture of Dirichlet distributions per predicted class.
@@ -72,6 +81,8 @@ class ErrorLabels(DrawnLabels):
     ----------
     base : (H, R, C)
         Parameters before any label; 0 where the label is the prediction.
+    prior : (H,)
+        Probabilities of the hypotheses before any label.
     counts : (R, C)
         Labelled items whose prediction is wrong.
     log_weight : (H,)
@@ -81,17 +92,18 @@ class ErrorLabels(DrawnLabels):
     --------
     >>> belief = ErrorLabels.from_scores(np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.0, 0.2, 0.8]]))
     >>> np.asarray(belief.mean[0], float).round(2).tolist()  # errors of predictions of the first class
-    [0.0, 0.62, 0.38]
+    [0.0, 0.68, 0.32]
     """
 
     base: Float[Array, "H R C"]
+    prior: Float[Array, " H"]
     counts: Float[Array, "R C"]
     log_weight: Float[Array, " H"]
 
     @classmethod
     def none(cls) -> ErrorLabels:
         """Return the belief of an event that is all that a label says: outcome 1, and outcome 0 otherwise."""
-        return cls(np.array([[[1.0, 0.0]]], np.float32), np.zeros((1, 2), np.float32), np.zeros(1, np.float32))
+        return _before_labels(np.array([[[1.0, 0.0]]]), np.ones(1))
 
     @property
     def is_trivial(self) -> bool:
@@ -99,7 +111,12 @@ class ErrorLabels(DrawnLabels):
         return self.base.shape[0] == 1
 
     @classmethod
-    def from_scores(cls, scores: Float[np.ndarray, "R C"] | None = None, n_classes: int | None = None) -> ErrorLabels:
+    def from_scores(
+        cls,
+        scores: Float[np.ndarray, "R C"] | None = None,
+        n_classes: int | None = None,
+        sizes: Int[np.ndarray, " C"] | None = None,
+    ) -> ErrorLabels:
         """Build the belief before any label.
 
         Parameters
@@ -108,17 +125,33 @@ class ErrorLabels(DrawnLabels):
             Mean scores of the items of every predicted class.
         n_classes : int, optional
             C, where there are no scores.
+        sizes : (C,) integers, optional
+            How many items are predicted as every class; left out, it says nothing of errors.
+
+        Examples
+        --------
+        >>> scores = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+        >>> belief = ErrorLabels.from_scores(scores, sizes=np.array([400, 90, 10]))
+        >>> np.asarray(belief.mean[0], float).round(2).tolist()  # scores alone say (0, .5, .5)
+        [0.0, 0.6, 0.4]
         """
         size = len(scores) if scores is not None else int(n_classes or 0)
         others = 1.0 - np.eye(size)
         even = others / max(size - 1, 1)
-        shares = [even]
+        shares, weight = even[None], np.ones(1)
         if scores is not None:
             total = (scores * others).sum(1, keepdims=True)
-            given = np.divide(scores * others, total, out=even.copy(), where=total > 0)
-            shares.append((1 - _EVEN) * given + _EVEN * even)
-        base = np.stack([strength * share for share in shares for strength in _STRENGTHS]).astype(np.float32)
-        return cls(base, np.zeros((size, size), np.float32), np.zeros(len(base), np.float32))
+            told = np.divide(scores * others, total, out=even.copy(), where=total > 0)
+            resized = None if sizes is None else shares_resized(told, np.asarray(sizes))
+            told = told[None] if resized is None else np.concatenate([told[None], resized])
+            of_readings = _READINGS[: len(told)] / _READINGS[: len(told)].sum()
+            shares = np.concatenate([shares, (1 - _EVEN) * told + _EVEN * even])
+            weight = np.append(1 - _OF_SCORES, _OF_SCORES * of_readings)
+        elif sizes is not None:
+            by_sizes = (1 - _EVEN) * shares_by_sizes(np.asarray(sizes)) + _EVEN * even
+            shares, weight = np.stack([even, by_sizes]), np.array([1 - _OF_SIZES, _OF_SIZES])
+        base = np.array(_STRENGTHS)[None, :, None, None] * shares[:, None]
+        return _before_labels(base.reshape(-1, size, size), np.repeat(weight, len(_STRENGTHS)) / len(_STRENGTHS))
 
     def program_arguments(self, counts: Int[Array, "R C"] | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
@@ -135,7 +168,8 @@ class ErrorLabels(DrawnLabels):
         """
         told = added(np.asarray(self.counts, np.float64), counts)
         row, labels = items_of(told, told.shape)
-        return {"base": np.asarray(self.base, np.float64), "row": row, "labels": labels}
+        hypotheses = {"base": np.asarray(self.base, np.float64), "prior": np.asarray(self.prior, np.float64)}
+        return {**hypotheses, "row": row, "labels": labels}
 
     def observe(self, row: Int[Array, ""], label: Int[Array, ""], wrong: Bool[Array, ""]) -> ErrorLabels:
         """Learn one label of a predicted class, if the prediction is wrong."""
@@ -218,6 +252,11 @@ class ErrorLabels(DrawnLabels):
     def _hypotheses(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, " n"]:
         weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))
         return rng.choice(len(weight), n, p=weight / weight.sum())
+
+
+def _before_labels(base: Float[np.ndarray, "H R C"], prior: Float[np.ndarray, " H"]) -> ErrorLabels:
+    counts = np.zeros(base.shape[1:], np.float32)
+    return ErrorLabels(base.astype(np.float32), prior.astype(np.float32), counts, np.log(prior).astype(np.float32))
 
 
 class _Inverse:

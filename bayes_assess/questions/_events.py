@@ -321,11 +321,13 @@ def merged(
 
 def error_labels(pool: Pool) -> ErrorLabels:
     """Return the prior of the labels of wrong predictions."""
+    times = pool.multiplicity
+    sizes = count(pool.predictions, pool.n_classes, times)
     if pool.scores is None or pool.scores.ndim == 1:
-        return ErrorLabels.from_scores(n_classes=pool.n_classes)
-    means, times = np.zeros((pool.n_classes, pool.n_classes)), pool.multiplicity
+        return ErrorLabels.from_scores(n_classes=pool.n_classes, sizes=sizes)
+    means = np.zeros((pool.n_classes, pool.n_classes))
     np.add.at(means, pool.predictions, pool.scores if times is None else pool.scores * times[:, None])
-    return ErrorLabels.from_scores(means / np.maximum(count(pool.predictions, len(means), times), 1)[:, None])
+    return ErrorLabels.from_scores(means / np.maximum(sizes, 1)[:, None], sizes=sizes)
 
 
 def expected_ratings(pool: Pool, judges: Sequence[str] = ()) -> Float[np.ndarray, "J M"]:

@@ -31,6 +31,7 @@ def test_items_without_the_event_have_the_labels_of_their_row():
     """Errors of the first predicted class are learned to be the third one; the event is being right."""
     errors = ErrorLabels(
         base=np.array([[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]),
+        prior=np.ones(1),
         counts=np.array([[0.0, 0.0, 6.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),
         log_weight=np.zeros(1),
     )

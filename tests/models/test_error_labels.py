@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.questions._events import error_labels
 
 
 @pytest.mark.parametrize("n", [3, 7], ids=["by the urn", "by distributions"])  # fewer, or more, than there are labels
@@ -47,7 +49,7 @@ def test_hypotheses_weigh_by_the_probability_of_all_labels_of_errors():
             belief = belief.observe(row, label, np.bool_(row != label))
     told = np.array([[0, 3, 1], [0, 0, 0], [1, 0, 0]])
     np.testing.assert_array_equal(belief.counts, told)
-    expected = np.zeros(len(first.base))
+    expected = np.log(first.prior)
     for row, others in enumerate([[1, 2], [0, 2], [0, 1]]):
         alpha, counts = np.float64(first.base[:, row][:, others]), told[row, others]
         expected += stats.dirichlet_multinomial(alpha, counts.sum()).logpmf(counts)
@@ -62,3 +64,42 @@ def test_hypotheses_weigh_by_the_probability_of_all_labels_of_errors():
     weight = special.softmax(found)
     worth = weight @ first.base.sum(-1) + told.sum(-1)
     np.testing.assert_allclose(belief.strength, worth, rtol=1e-5)
+
+
+def test_errors_of_rare_classes_are_expected_to_be_rarer_than_scores_say_that_do_not_know_them():
+    """Of scores alike, errors by the scores are 1 : 1, by them times sizes 90 : 10, and by squares 8100 : 100."""
+    scores, sizes = np.full((3, 3), 1 / 3), np.array([899, 89, 9])
+    apart = ErrorLabels.from_scores(scores, sizes=sizes)
+    of_first = np.float64(apart.base[:, 0] / apart.base[:, 0].sum(-1, keepdims=True))
+    rare = np.unique(of_first[:, 2].round(5))
+    np.testing.assert_allclose(rare, 0.05 / 2 + 0.95 * np.array([100 / 8200, 10 / 100, 0.5]), atol=1e-5)
+    counts = np.zeros((3, 3), int)
+    with engine.eager():
+        belief = apart
+        for label in [1] * 18 + [2] * 2:  # of predictions of the first class; other classes learn of it
+            counts[0, label] += 1
+            belief = belief.observe(np.int64(0), np.int64(label), np.bool_(True))
+        assert belief.mean[1, 2] < apart.mean[1, 2] < 0.4
+        assert ErrorLabels.from_scores(scores).mean[1, 2] == pytest.approx(0.5)
+    # The odds that sizes count, to those that they do not, which are 1 to 3 before any label.
+    by_size = of_first[:, 2] < 0.4
+    np.testing.assert_allclose([apart.prior[by_size].sum(), apart.prior[~by_size].sum()], [1 / 4, 3 / 4], rtol=1e-6)
+    weight = special.softmax(np.float64(belief.log_weight))
+    assert weight[by_size].sum() > 1 / 2
+
+
+def test_pools_say_how_many_items_are_predicted_as_every_class():
+    predictions = np.repeat([0, 1, 2], [60, 30, 10])
+    pool = ba.Pool(scores=np.where(predictions[:, None] == np.arange(3), 0.6, 0.2))
+    base = error_labels(pool).base[:, 0]
+    assert np.isclose(base[:, 2] / base.sum(-1), 0.05 / 2 + 0.95 * 11 / 42, atol=1e-5).any()
+
+
+def test_without_scores_errors_follow_the_roots_of_how_many_items_are_predicted_as_other_classes():
+    pool = ba.Pool(predictions=np.repeat([0, 1, 2], [60, 35, 8]))
+    base = error_labels(pool).base[:, 0]
+    np.testing.assert_allclose(
+        np.unique((base[:, 2] / base.sum(-1)).round(5)), [0.05 / 2 + 0.95 * 3 / 9, 0.5], atol=1e-5
+    )
+    alike = ErrorLabels.from_scores(n_classes=3, sizes=np.array([20, 20, 20])).base[:, 0]
+    np.testing.assert_allclose(alike[:, 1], alike[:, 2])

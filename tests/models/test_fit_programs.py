@@ -125,7 +125,7 @@ def curve() -> Fitted:
 
 @on_numpy
 def errors() -> Fitted:
-    belief = ErrorLabels.from_scores(SCORES)
+    belief = ErrorLabels.from_scores(SCORES, sizes=np.array([50, 8, 20]))
     counts = np.where(np.eye(3, dtype=bool), 0, LABELS)
     posterior = belief
     for row, label in zip(*(np.repeat(part.ravel(), counts.ravel()) for part in np.indices((3, 3))), strict=True):

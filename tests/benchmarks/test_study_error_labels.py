@@ -1,0 +1,42 @@
+"""Tests of the study of the labels of wrong predictions: the weights that it has chosen, and how it finds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from study_error_labels import LOOKS, log_probability, most_probable, readings, weighed
+
+import bayes_assess as ba
+from bayes_assess._tools import engine
+from bayes_assess.questions._events import error_labels
+
+PREDICTIONS = np.repeat([0, 1, 2], [60, 30, 10])
+POOL = ba.Pool(scores=np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]])[PREDICTIONS])
+NAMES = {"even": 0.25, "scores": 0.5, "times sizes": 0.125, "times squares": 0.125}
+
+
+@pytest.mark.parametrize(
+    ("pool", "weights"),
+    [(POOL, NAMES), (ba.Pool(predictions=PREDICTIONS, classes=range(3)), {"even": 0.75, "roots": 0.25})],
+    ids=["with scores", "without"],
+)
+def test_the_weights_that_were_chosen_are_those_of_the_package(pool, weights):
+    counts = np.array([[0, 3, 1], [2, 0, 0], [1, 0, 0]])
+    found = {name: [log_probability(share, counts)] * len(LOOKS) for name, share in readings(pool).items()}
+    belief = error_labels(pool)
+    expected = 0.0
+    with engine.eager():
+        for row, label in zip(*(np.repeat(part.ravel(), counts.ravel()) for part in np.indices((3, 3))), strict=True):
+            expected += float(np.log(belief.mean[row, label]))
+            belief = belief.observe(row, label, np.bool_(True))
+    np.testing.assert_allclose(weighed([found], weights), expected, rtol=1e-5)
+    assert logsumexp(belief.log_weight) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_most_probable_weights_are_those_of_which_pools_were_drawn():
+    """Of pools of which a quarter follows one reading and the rest another, to which nothing else comes near."""
+    rows = [{"kind": "made", "one": [[0.0, -9.0]], "other": [[-9.0, -9.0]]}] * 5
+    rows += [{"kind": "made", "one": [[-9.0, -9.0]], "other": [[-9.0, 0.0]]}] * 15
+    found = most_probable(rows, ["one", "other"], 0)
+    np.testing.assert_allclose(found, [[0.25, 0.0], [0.0, 0.75]], atol=1e-3)
