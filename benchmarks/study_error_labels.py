@@ -2,10 +2,12 @@
 
     python benchmarks/study_error_labels.py [--unscored] [--pools 24] [--seed 1] [--minutes 15]
         [--rows benchmarks/results/error_labels.jsonl]
+    BAYES_ASSESS_POOLS=folder ... --unknown
     ... --report
 
-Pools are those of `study_error_shares.py --scored`, or with --unscored those that it has without scores. Of random
-items 30, 120, 400 and 1,000 have labels. A row has, for a pool, a reading and a strength, the log probability of the
+Pools are those of `study_error_shares.py --scored`, with --unscored those that it has without scores, or with --unknown
+those of `study_unknown_classes.py`, where some classes are never predicted. Of random items 30, 120, 400 and 1,000 have
+labels. A row has, for a pool, a reading and a strength, the log probability of the
 labels of the wrong predictions among them, if errors are shared like that: evenly, by scores, by these times a power of
 how many items are predicted as a class, or by the roots of the sizes alone. --report weighs readings by `WEIGHTS` and
 writes how much more probable labels are than by the first of these, in the mean over pools of every kind, with standard
@@ -22,21 +24,30 @@ from _rows import Rows, add_row_options, read_rows, sharded, without_row
 from scipy.special import gammaln, logsumexp
 from study_error_shares import pools
 from study_unknown_classes import matrix
+from study_unknown_classes import pools as of_unknown_classes
 
 import bayes_assess as ba
-from bayes_assess.models._error_shares import shares_by_sizes
+from bayes_assess.models._error_shares import shares_by_sizes, shares_of_new
 from bayes_assess.models.error_labels import _EVEN, _STRENGTHS
 
-LOOKS, KEY = (30, 120, 400, 1000), ("scored", "seed", "pool")
+LOOKS, KEY = (30, 120, 400, 1000), ("population", "seed", "pool")
+UNKNOWN = {
+    "never": (0.0, ()),
+    "1/10 of .5": (0.1, (0.5,)),
+    "1/5 of .2 and .8": (0.2, (0.2, 0.8)),
+    "**1/3 of .2 and .8**": (1 / 3, (0.2, 0.8)),
+    "2/5 of .2 and .8": (0.4, (0.2, 0.8)),
+    "1/2 of .1, .3, .6 and .9": (0.5, (0.1, 0.3, 0.6, 0.9)),
+}
 WEIGHTS = {
-    True: {
+    "scored": {
         "even, scores": {"even": 1 / 2, "scores": 1 / 2},
         "all alike": {"even": 1 / 4, "scores": 1 / 4, "times sizes": 1 / 4, "times squares": 1 / 4},
         "**1/4, 1/2, 1/8, 1/8**": {"even": 1 / 4, "scores": 1 / 2, "times sizes": 1 / 8, "times squares": 1 / 8},
         "1/3, 1/3, 1/6, 1/6": {"even": 1 / 3, "scores": 1 / 3, "times sizes": 1 / 6, "times squares": 1 / 6},
         "1/4, 1/2, 1/4 of times roots": {"even": 1 / 4, "scores": 1 / 2, "times roots": 1 / 4},
     },
-    False: {
+    "unscored": {
         "even": {"even": 1.0},
         "1/2, 1/2 of roots": {"even": 1 / 2, "roots": 1 / 2},
         "**3/4, 1/4 of roots**": {"even": 3 / 4, "roots": 1 / 4},
@@ -111,25 +122,45 @@ def most_probable(rows: list[dict[str, Any]], names: list[str], look: int, steps
     return weights.reshape(len(names), -1)
 
 
+def if_unknown(
+    shares: dict[str, np.ndarray], weights: dict[str, float], new: np.ndarray, counts: np.ndarray
+) -> dict[str, float]:
+    """Return the log probability of labels under `UNKNOWN`; what is not of such classes has these readings."""
+    found = {}
+    for name, (of_new, shares_of) in UNKNOWN.items():
+        mixed = [((1 - of_new) * weight, shares[reading]) for reading, weight in weights.items()]
+        for nu in shares_of:
+            again = ((w * of_new / len(shares_of), (1 - nu) * shares[r] + nu * new) for r, w in weights.items())
+            mixed += again
+        terms = [np.log(w / len(_STRENGTHS)) + log_probability(share, counts) for w, share in mixed]
+        found[name] = round(float(logsumexp(terms)), 2)
+    return found
+
+
 def report(rows: list[dict[str, Any]]) -> str:
-    """Compare weights with the first ones, by kind of pool, and find the most probable ones."""
+    """Compare sets of weights with the first one, by kind of pool, and find the most probable weights."""
     lines = []
-    for scored, sets in WEIGHTS.items():
-        here = [row for row in rows if row["scored"] == scored]
+    for population, sets in (*WEIGHTS.items(), ("unknown", UNKNOWN)):
+        here = [row for row in rows if row["population"] == population]
         if not here:
             continue
-        base = next(iter(sets))
-        kinds, first = np.array([row["kind"] for row in here]), weighed(here, sets[base])
-        looks = " | ".join(map(str, LOOKS))
-        lines.append(f"| {'with' if scored else 'without'} scores, beside {base} | kind | pools | {looks} |")
+        first, *others = sets
+        log_probabilities = {
+            name: np.array([row[name] for row in here]) if population == "unknown" else weighed(here, sets[name])
+            for name in sets
+        }
+        kinds, looks = np.array([row["kind"] for row in here]), " | ".join(map(str, LOOKS))
+        lines.append(f"| {population}, beside {first} | kind | pools | {looks} |")
         lines.append("|---|---|--:" + "|--:" * len(LOOKS) + "|")
-        for name, weights in list(sets.items())[1:]:
-            gain = weighed(here, weights) - first
+        for name in others:
+            gain = log_probabilities[name] - log_probabilities[first]
             for kind in ("all", *dict.fromkeys(kinds.tolist())):
                 of_kind = gain[(kinds == kind) | (kind == "all")]
                 mean, error = of_kind.mean(0), of_kind.std(0) / np.sqrt(len(of_kind))
                 cells = (f"{m:+.2f} ± {e:.2f}" for m, e in zip(mean, error, strict=True))
                 lines.append(f"| {name} | {kind} | {len(of_kind)} | {' | '.join(cells)} |")
+        if population == "unknown":
+            continue
         names = [name for name in here[0] if isinstance(here[0][name], list)]
         for i, look in enumerate(LOOKS):
             best = dict(zip(names, most_probable(here, names, i).sum(1).round(2).tolist(), strict=True))
@@ -137,25 +168,41 @@ def report(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def chosen(pool: ba.Pool) -> dict[str, float]:
+    """Return the weights of readings that the package has."""
+    sets = WEIGHTS["unscored" if pool.scores is None else "scored"]
+    return next(weights for name, weights in sets.items() if name.startswith("**"))
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run, or report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_row_options(parser, "benchmarks/results/error_labels.jsonl")
-    parser.add_argument("--unscored", action="store_true", help="pools without scores")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--unscored", action="store_true", help="pools without scores")
+    which.add_argument("--unknown", action="store_true", help="pools of which some classes are never predicted")
     parser.add_argument("--pools", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     if options.report:
         print(report(read_rows(options.rows)))
         return
-    rows, key = Rows(options.rows, KEY), {"scored": not options.unscored, "seed": options.seed}
-    population = sharded(pools(options.pools, options.seed, not options.unscored), options.shard)
-    keyed = ((key | {"pool": name}, of) for name, *of in population)
+    n, seed = options.pools, options.seed
+    population = "unknown" if options.unknown else "unscored" if options.unscored else "scored"
+    of = of_unknown_classes(n, seed) if options.unknown else pools(n, seed, scored=not options.unscored)
+    rows, key = Rows(options.rows, KEY), {"population": population, "seed": seed}
+    keyed = ((key | {"pool": name}, rest) for name, *rest in sharded(of, options.shard))
     for row, (kind, pool, labels) in without_row(keyed, rows, options.minutes):
         predictions, labels, shares = np.asarray(pool.predictions), np.asarray(labels), readings(pool)
-        order = np.random.default_rng([46, options.seed, pool.n_items]).permutation(pool.n_items)
+        order = np.random.default_rng([46, seed, pool.n_items]).permutation(pool.n_items)
         seen = [matrix(predictions[order[:n]], labels[order[:n]], pool.n_classes) for n in LOOKS]
-        found = {name: [np.round(log_probability(s, c), 2).tolist() for c in seen] for name, s in shares.items()}
+        if population != "unknown":
+            found = {name: [np.round(log_probability(s, c), 2).tolist() for c in seen] for name, s in shares.items()}
+        elif (new := shares_of_new(np.bincount(predictions, minlength=pool.n_classes) > 0)) is not None:
+            looks = [if_unknown(shares, chosen(pool), new, counts) for counts in seen]
+            found = {name: [look[name] for look in looks] for name in UNKNOWN}
+        else:  # all classes but one are never predicted
+            continue
         rows.add(row | {"kind": kind, **found})
 
 

@@ -103,3 +103,19 @@ def test_without_scores_errors_follow_the_roots_of_how_many_items_are_predicted_
     )
     alike = ErrorLabels.from_scores(n_classes=3, sizes=np.array([20, 20, 20])).base[:, 0]
     np.testing.assert_allclose(alike[:, 1], alike[:, 2])
+
+
+def test_errors_may_be_of_a_class_that_is_never_predicted_and_that_scores_exclude():
+    """Three labels of ten of one row make it probable of rows without labels; nothing was expected of it before."""
+    scores = np.array([[0.6, 0.3, 0.1, 0], [0.2, 0.7, 0.1, 0], [0.2, 0.2, 0.6, 0], [0, 0, 0, 0]])
+    belief = ErrorLabels.from_scores(scores, sizes=np.array([50, 30, 20, 0]))
+    before = float(belief.mean[1, 3])
+    with engine.eager():
+        for label in [1] * 5 + [2] * 2 + [3] * 3:
+            belief = belief.observe(np.int64(0), np.int64(label), np.bool_(True))
+    assert float(belief.mean[1, 3]) > before
+    known = ErrorLabels.from_scores(scores)
+    assert known.mean[1, 3] < before
+    weight = special.softmax(np.float64(belief.log_weight)) - belief.prior
+    share = belief.base[:, 1, 3] / belief.base[:, 1].sum(-1)
+    assert weight[share > 0.15].sum() > 0.1

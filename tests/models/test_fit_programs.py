@@ -125,10 +125,10 @@ def curve() -> Fitted:
 
 @on_numpy
 def errors() -> Fitted:
-    belief = ErrorLabels.from_scores(SCORES, sizes=np.array([50, 8, 20]))
+    belief = ErrorLabels.from_scores(SCORES, sizes=np.array([50, 8, 0]))  # with hypotheses of all kinds
     counts = np.where(np.eye(3, dtype=bool), 0, LABELS)
     posterior = belief
-    for row, label in zip(*(np.repeat(part.ravel(), counts.ravel()) for part in np.indices((3, 3))), strict=True):
+    for row, label in np.repeat(np.argwhere(counts), counts[counts > 0], axis=0):
         posterior = posterior.observe(row, label, np.asarray(True))
     return Fitted(belief, belief.program_arguments(counts), theta, posterior.mean, within=1e-5)
 
