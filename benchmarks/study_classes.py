@@ -2,9 +2,11 @@
 
     BAYES_ASSESS_POOLS=folder python benchmarks/study_classes.py [--pools 36] [--seed 1] [--campaigns 1]
         [--measures balanced_accuracy f1_macro] [--minutes 15] [--rows benchmarks/results/classes.jsonl]
+    ... --unknown --rows benchmarks/results/classes_unknown.jsonl
     ... --report
 
-Pools are those of `_class_pools.py` and, where the folder is given, three real ones. Items are asked for 20 at a time,
+Pools are those of `_class_pools.py` and, where the folder is given, three real ones; with --unknown those of
+`study_unknown_classes.py`, of which some classes are never predicted. Items are asked for 20 at a time,
 and answers looked at with 30, 120 and 400 labels. A row has, for a pool, a measure and every number of labels, means
 over campaigns: how often 95 % intervals hold, their width and interval score, and the mean square of the estimate's
 error. --report writes means with standard errors over pools.
@@ -29,6 +31,7 @@ from _class_pools import of_scores
 from _class_pools import pools as made
 from _rows import Clock, Rows, add_row_options, read_rows
 from study_calibration_prior import scored
+from study_unknown_classes import pools as of_unknown_classes
 
 import bayes_assess as ba
 
@@ -37,8 +40,11 @@ REAL = ("cifar10", "cifar10_vgg", "20news")
 FIGURES = ("held", "width", "score", "square")
 
 
-def pools(n: int, seed: int) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
+def pools(n: int, seed: int, unknown: bool = False) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
     """Yield names, kinds, pools and labels."""
+    if unknown:
+        yield from of_unknown_classes(n, seed)
+        return
     yield from made(n, seed)
     folder = os.environ.get("BAYES_ASSESS_POOLS")
     for name in REAL if folder is not None else ():
@@ -80,6 +86,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run, or report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_row_options(parser, "benchmarks/results/classes.jsonl")
+    parser.add_argument("--unknown", action="store_true", help="pools of which some classes are never predicted")
     parser.add_argument("--pools", type=int, default=36)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--campaigns", type=int, default=1)
@@ -89,7 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(report(read_rows(options.rows)))
         return
     rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
-    for name, kind, pool, labels in pools(options.pools, options.seed):
+    for name, kind, pool, labels in pools(options.pools, options.seed, options.unknown):
         for measure in options.measures:
             row = {"seed": options.seed, "pool": name, "measure": measure}
             if row in rows:

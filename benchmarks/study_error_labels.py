@@ -27,17 +27,19 @@ from study_unknown_classes import matrix
 from study_unknown_classes import pools as of_unknown_classes
 
 import bayes_assess as ba
-from bayes_assess.models._error_shares import shares_by_sizes, shares_of_new
+from bayes_assess.models._error_shares import shares_by_sizes, shares_if_unpredicted, shares_of_new
 from bayes_assess.models.error_labels import _EVEN, _STRENGTHS
 
 LOOKS, KEY = (30, 120, 400, 1000), ("population", "seed", "pool")
-UNKNOWN = {
-    "never": (0.0, ()),
-    "1/10 of .5": (0.1, (0.5,)),
-    "1/5 of .2 and .8": (0.2, (0.2, 0.8)),
-    "**1/3 of .2 and .8**": (1 / 3, (0.2, 0.8)),
-    "2/5 of .2 and .8": (0.4, (0.2, 0.8)),
-    "1/2 of .1, .3, .6 and .9": (0.5, (0.1, 0.3, 0.6, 0.9)),
+MORE = {"never": (), ".5": (0.5,), ".2, .8": (0.2, 0.8), ".1, .3, .6, .9": (0.1, 0.3, 0.6, 0.9)}
+UNKNOWN = {  # probabilities of readings, of more errors of classes that are never predicted, how many, and of none
+    "as readings say": (1, 0, "never", 0),
+    "1/10 of .5 more": (0.9, 0.1, ".5", 0),
+    "1/3 of .2, .8": (2 / 3, 1 / 3, ".2, .8", 0),
+    "1/2 of .1, .3, .6, .9": (1 / 2, 1 / 2, ".1, .3, .6, .9", 0),
+    "1/4 none, 1/4 of .2, .8": (1 / 2, 1 / 4, ".2, .8", 1 / 4),
+    "**1/3 none, 1/3 of .2, .8**": (1 / 3, 1 / 3, ".2, .8", 1 / 3),
+    "1/2 none, 1/4 of .2, .8": (1 / 4, 1 / 4, ".2, .8", 1 / 2),
 }
 WEIGHTS = {
     "scored": {
@@ -62,12 +64,14 @@ def readings(pool: ba.Pool) -> dict[str, np.ndarray]:
     sizes = np.bincount(pool.predictions, minlength=n)
     even = ~np.eye(n, dtype=bool) / (n - 1)
     if pool.scores is None:
-        return {"even": even, "roots": shares_by_sizes(sizes), "sizes": _times(even, sizes, 1)}
+        found = {"even": even, "roots": shares_by_sizes(sizes), "sizes": _times(even, sizes, 1)}
+        return {name: (1 - _EVEN) * shares + _EVEN * even for name, shares in found.items()}
     sums = np.zeros((n, n))
     np.add.at(sums, pool.predictions, pool.scores)
     scores = _times(np.where(sums.sum(1, keepdims=True) > 0, sums * (even > 0), even), sizes, 0)
     powers = {"times roots": 0.5, "times sizes": 1.0, "times squares": 2.0}
-    return {"even": even, "scores": scores, **{name: _times(scores, sizes, power) for name, power in powers.items()}}
+    found = {"even": even, "scores": scores, **{name: _times(scores, sizes, power) for name, power in powers.items()}}
+    return {name: (1 - _EVEN) * shares + _EVEN * even for name, shares in found.items()}
 
 
 def _times(shares: np.ndarray, sizes: np.ndarray, power: float) -> np.ndarray:
@@ -92,7 +96,7 @@ def log_probability(shares: np.ndarray, counts: np.ndarray) -> list[float]:
     n = len(shares)
     others = ~np.eye(n, dtype=bool)
     shares, counts = (table[others].reshape(n, n - 1) for table in (shares, counts))
-    shares, found = (1 - _EVEN) * shares + _EVEN / (n - 1), []
+    found = []
     for strength in _STRENGTHS:
         alpha = strength * shares
         totals = gammaln(alpha.sum(1)) - gammaln((alpha + counts).sum(1))
@@ -123,17 +127,22 @@ def most_probable(rows: list[dict[str, Any]], names: list[str], look: int, steps
 
 
 def if_unknown(
-    shares: dict[str, np.ndarray], weights: dict[str, float], new: np.ndarray, counts: np.ndarray
+    shares: dict[str, np.ndarray], weights: dict[str, float], predicted: np.ndarray, counts: np.ndarray
 ) -> dict[str, float]:
-    """Return the log probability of labels under `UNKNOWN`; what is not of such classes has these readings."""
-    found = {}
-    for name, (of_new, shares_of) in UNKNOWN.items():
-        mixed = [((1 - of_new) * weight, shares[reading]) for reading, weight in weights.items()]
-        for nu in shares_of:
-            again = ((w * of_new / len(shares_of), (1 - nu) * shares[r] + nu * new) for r, w in weights.items())
-            mixed += again
-        terms = [np.log(w / len(_STRENGTHS)) + log_probability(share, counts) for w, share in mixed]
-        found[name] = round(float(logsumexp(terms)), 2)
+    """Return the log probability of labels under `UNKNOWN`, where errors follow these readings but for such classes."""
+    tables, log_weight = np.stack([shares[name] for name in weights]), np.log(list(weights.values()))
+
+    def of(tables: np.ndarray) -> float:
+        found = np.array([log_probability(table, counts) for table in tables])
+        return float(logsumexp(found + log_weight[:, None]) - np.log(len(_STRENGTHS)))
+
+    found, told = {}, of(tables)
+    *_, never = shares_if_unpredicted(tables, predicted)
+    none, new = of(never), shares_of_new(predicted)
+    for name, (readings, more, of_more, absent) in UNKNOWN.items():
+        again = [of((1 - nu) * tables + nu * new) for nu in MORE[of_more]]
+        terms, probabilities = [told, none, *again], [readings, absent, *[more / max(len(again), 1)] * len(again)]
+        found[name] = round(float(logsumexp(terms, b=probabilities)), 2)
     return found
 
 
@@ -198,8 +207,8 @@ def main(arguments: list[str] | None = None) -> None:
         seen = [matrix(predictions[order[:n]], labels[order[:n]], pool.n_classes) for n in LOOKS]
         if population != "unknown":
             found = {name: [np.round(log_probability(s, c), 2).tolist() for c in seen] for name, s in shares.items()}
-        elif (new := shares_of_new(np.bincount(predictions, minlength=pool.n_classes) > 0)) is not None:
-            looks = [if_unknown(shares, chosen(pool), new, counts) for counts in seen]
+        elif shares_of_new(predicted := np.bincount(predictions, minlength=pool.n_classes) > 0) is not None:
+            looks = [if_unknown(shares, chosen(pool), predicted, counts) for counts in seen]
             found = {name: [look[name] for look in looks] for name in UNKNOWN}
         else:  # all classes but one are never predicted
             continue

@@ -69,3 +69,30 @@ def shares_of_new(predicted: np.ndarray) -> Float[np.ndarray, "C C"] | None:
         return None
     even = ~np.eye(n, dtype=bool) / (n - 1)
     return np.where(n_unpredicted[:, None] > 0, unpredicted / np.maximum(n_unpredicted, 1)[:, None], even)
+
+
+_MORE = (0.2, 0.8)  # of errors that are of a class that is never predicted, besides those that have another reason
+_NEARLY_NEVER = 1e-8  # the share of such a class where no item is of it: Dirichlet distributions have no share of 0
+
+
+def shares_if_unpredicted(
+    shares: Float[np.ndarray, "N C C"], predicted: np.ndarray
+) -> list[Float[np.ndarray, "N C C"]]:
+    """Share errors anew if classes that are never predicted have more of them, and if no item is of these classes.
+
+    Examples
+    --------
+    >>> even = np.array([[[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]])
+    >>> found = shares_if_unpredicted(even, np.array([True, True, False]))
+    >>> [shares[0, 0].round(2).tolist() for shares in found]  # errors of predictions of the first class
+    [[0.0, 0.4, 0.6], [0.0, 0.1, 0.9], [0.0, 1.0, 0.0]]
+    """
+    new = shares_of_new(predicted)
+    if new is None:
+        return []
+    other = ~np.eye(len(predicted), dtype=bool)
+    known, unknown = other & predicted, other & ~predicted
+    of_known = np.where(known, np.maximum(shares, np.finfo(float).tiny), 0.0)  # even shares where they have none
+    of_known /= of_known.sum(-1, keepdims=True)
+    never = (1 - _NEARLY_NEVER * unknown.sum(-1, keepdims=True)) * of_known + _NEARLY_NEVER * unknown
+    return [*((1 - more) * shares + more * new for more in _MORE), never]

@@ -6,9 +6,10 @@ Hypothesis h says which labels errors have and how much that counts: all alike, 
 or as these say times the first or the second power of how many items are predicted as a class, which scores that do not
 know how frequent classes are leave out (`_error_shares.shares_resized`); without scores all alike, or as the roots of
 these sizes. Scores say it with probability 3/4, and as they are with 1/2; without scores sizes say it with 1/4. Where
-some classes are never predicted, errors have their labels with probability 1/3 more often than that, in .2 or .8 of the
-cases (`benchmarks/study_error_labels.py`). All count as 1, 4, 16 or 64 labels. The program sums hypotheses out, as NUTS
-needs. Given h the posterior is a Dirichlet distribution again, and the evidence decides between hypotheses.
+some classes are never predicted, errors have their labels as often as that, more often, in .2 or .8 of the cases
+besides, or never, with probability 1/3 each (`benchmarks/study_error_labels.py`). All count as 1, 4, 16 or 64 labels.
+The program sums hypotheses out, as NUTS needs. Given h the posterior is a Dirichlet distribution again, and the
+evidence decides between hypotheses.
 
 Shapes: hypotheses H, predicted classes (rows) R, labels C.
 """
@@ -25,7 +26,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.models._error_shares import shares_by_sizes, shares_of_new, shares_resized
+from bayes_assess.models._error_shares import shares_by_sizes, shares_if_unpredicted, shares_resized
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, items_of
 
@@ -33,8 +34,8 @@ _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
 _EVEN = 0.05  # of every base distribution, so that no label is impossible
 _OF_SCORES, _OF_SIZES = 0.75, 0.25  # probability that errors are not spread evenly, with scores and without
 _READINGS = np.array([4.0, 1.0, 1.0]) / 6  # of scores: as they are, and times sizes, or their squares
-_OF_NEW = 1 / 3  # probability that errors have labels that are never predicted more often than the readings say
-_SHARES_OF_NEW = (0.2, 0.8)  # of errors that have them
+# Errors have labels that are never predicted as often as readings say, more often (twice), or never.
+_UNPREDICTED = np.array([2.0, 1.0, 1.0, 2.0]) / 6
 _BELOW_1 = 1 - 1e-9
 _NEVER = -1e30  # logarithm of the probability of the label that is the prediction
 
@@ -140,13 +141,11 @@ class ErrorLabels(DrawnLabels):
         """
         size = len(scores) if scores is not None else int(n_classes or 0)
         even = (1.0 - np.eye(size)) / max(size - 1, 1)
-        shares, weight = _readings(even, scores, None if sizes is None else np.asarray(sizes))
-        new = None if sizes is None else shares_of_new(np.asarray(sizes) > 0)
-        if new is not None:
-            with_new = [(1 - share) * shares + share * new for share in _SHARES_OF_NEW]
-            shares = np.concatenate([shares, *with_new])
-            weight = np.outer([1 - _OF_NEW, *[_OF_NEW / len(with_new)] * len(with_new)], weight).ravel()
+        sizes = None if sizes is None else np.asarray(sizes)
+        shares, weight = _readings(even, scores, sizes)
         shares = (1 - _EVEN) * shares + _EVEN * even
+        if sizes is not None and len(others := shares_if_unpredicted(shares, sizes > 0)):
+            shares, weight = np.concatenate([shares, *others]), np.outer(_UNPREDICTED, weight).ravel()
         base = np.array(_STRENGTHS)[None, :, None, None] * shares[:, None]
         return _before_labels(base.reshape(-1, size, size), np.repeat(weight, len(_STRENGTHS)) / len(_STRENGTHS))
 
@@ -255,9 +254,9 @@ def _readings(
     even: Float[np.ndarray, "C C"], scores: Float[np.ndarray, "C C"] | None, sizes: Int[np.ndarray, " C"] | None
 ) -> tuple[Float[np.ndarray, "N C C"], Float[np.ndarray, " N"]]:
     """Return what errors may follow, as shares of the labels, and the probabilities of these."""
-    if scores is None and sizes is None:
-        return even[None], np.ones(1)
     if scores is None:
+        if sizes is None:
+            return even[None], np.ones(1)
         return np.stack([even, shares_by_sizes(sizes)]), np.array([1 - _OF_SIZES, _OF_SIZES])
     of_errors = scores * (even > 0)
     total = of_errors.sum(1, keepdims=True)

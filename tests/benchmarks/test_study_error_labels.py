@@ -43,15 +43,14 @@ def test_the_weights_that_were_chosen_are_those_of_the_package(pool, weights):
     assert weights == chosen(pool)
 
 
+@pytest.mark.parametrize("n", [0, 2], ids=["no label of one", "labels of one"])
 @pytest.mark.parametrize("scored", [True, False], ids=["with scores", "without"])
-def test_so_is_how_often_errors_are_of_classes_that_are_never_predicted(scored):
+def test_so_is_how_often_errors_are_of_classes_that_are_never_predicted(scored, n):
     scores = {"scores": np.pad(np.asarray(POOL.scores), ((0, 0), (0, 2)))} if scored else {}
     pool = ba.Pool(predictions=PREDICTIONS, classes=range(5), **scores)
     counts = np.zeros((5, 5), int)
-    counts[:3, :3], counts[0, 4] = COUNTS, 2
-    new = np.tile([0, 0, 0, 0.5, 0.5], (5, 1))
-    new[3], new[4] = [0, 0, 0, 0, 1], [0, 0, 0, 1, 0]
-    found = if_unknown(readings(pool), chosen(pool), new, counts)
+    counts[:3, :3], counts[0, 4] = COUNTS, n
+    found = if_unknown(readings(pool), chosen(pool), np.arange(5) < 3, counts)
     name = next(name for name in UNKNOWN if name.startswith("**"))
     assert found[name] == pytest.approx(told(error_labels(pool), counts)[1], abs=0.01)
 

@@ -18,7 +18,8 @@ from bayes_assess.questions._events import error_labels
 def test_labels_of_further_errors_are_mixtures_of_beta_binomials(n):
     scores = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]])
     told = np.float32([[0, 1, 3], [0, 0, 0], [2, 0, 0]])
-    belief = replace(ErrorLabels.from_scores(scores), counts=told, log_weight=np.float32(np.linspace(0, 2, 8)))
+    prior = ErrorLabels.from_scores(scores, sizes=np.array([50, 30, 0]))  # with hypotheses of all kinds
+    belief = replace(prior, counts=told, log_weight=np.float32(np.linspace(0, 2, len(prior.base))))
     n_draws = 20_000
     wrong = np.tile([n, 2, n], (n_draws, 1))
     found = belief.completed(np.random.default_rng(0), wrong)
@@ -105,17 +106,40 @@ def test_without_scores_errors_follow_the_roots_of_how_many_items_are_predicted_
     np.testing.assert_allclose(alike[:, 1], alike[:, 2])
 
 
-def test_errors_may_be_of_a_class_that_is_never_predicted_and_that_scores_exclude():
-    """Three labels of ten of one row make it probable of rows without labels; nothing was expected of it before."""
-    scores = np.array([[0.6, 0.3, 0.1, 0], [0.2, 0.7, 0.1, 0], [0.2, 0.2, 0.6, 0], [0, 0, 0, 0]])
-    belief = ErrorLabels.from_scores(scores, sizes=np.array([50, 30, 20, 0]))
-    before = float(belief.mean[1, 3])
+def with_errors(belief: ErrorLabels, labels: list[int]) -> ErrorLabels:
+    """Tell labels of wrong predictions of the first class."""
     with engine.eager():
-        for label in [1] * 5 + [2] * 2 + [3] * 3:
+        for label in labels:
             belief = belief.observe(np.int64(0), np.int64(label), np.bool_(True))
-    assert float(belief.mean[1, 3]) > before
-    known = ErrorLabels.from_scores(scores)
-    assert known.mean[1, 3] < before
-    weight = special.softmax(np.float64(belief.log_weight)) - belief.prior
-    share = belief.base[:, 1, 3] / belief.base[:, 1].sum(-1)
-    assert weight[share > 0.15].sum() > 0.1
+    return belief
+
+
+def test_errors_may_be_of_a_class_that_is_never_predicted_and_that_scores_exclude():
+    """Three labels of ten of one row make it probable of rows without labels, of which scores alone say nothing."""
+    scores = np.array([[0.6, 0.3, 0.1, 0], [0.2, 0.7, 0.1, 0], [0.2, 0.2, 0.6, 0], [0, 0, 0, 0]])
+    belief, alone = (ErrorLabels.from_scores(scores, sizes=sizes) for sizes in (np.array([50, 30, 20, 0]), None))
+    told = [1] * 5 + [2] * 2 + [3] * 3
+    assert with_errors(belief, told).mean[1, 3] > belief.mean[1, 3] > alone.mean[1, 3]
+
+
+def test_a_class_that_is_never_predicted_may_not_occur_at_all():
+    """It is in doubt before any label, the less probable the more errors are of other classes, and ruled out by one."""
+    belief = ErrorLabels.from_scores(n_classes=4, sizes=np.array([50, 30, 20, 0]))
+    never = belief.base[:, 0, 3] < 1e-3
+
+    def probability(belief: ErrorLabels) -> float:
+        return float(special.softmax(np.float64(belief.log_weight))[never].sum())
+
+    assert probability(belief) == pytest.approx(1 / 3)
+    without = with_errors(belief, [1, 2] * 50)
+    assert probability(without) > 1 / 2
+    assert probability(with_errors(without, [3])) < 1e-3
+    # Of 300 more errors of every predicted class none is of it as often as that, or by the others' distributions.
+    n, further = 4000, np.array([300, 300, 300, 0])
+    labels = without.completed(np.random.default_rng(0), np.tile(further, (n, 1)))
+    a, rest = (without.base + without.counts)[:, :3, 3].astype(np.float64), (without.base + without.counts)[:, :3]
+    b = rest.sum(-1) - a
+    of_none = np.exp((special.betaln(a, b + 300) - special.betaln(a, b)).sum(1))
+    expected = special.softmax(np.float64(without.log_weight)) @ of_none
+    share = (labels[:, :3, 3].sum(1) == 0).mean()
+    assert abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / n)
