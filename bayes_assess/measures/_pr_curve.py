@@ -176,13 +176,19 @@ class PRCurveTable:
         """Compute the risk R = (A_1..A_L, B_1..B_L, P), (..., D), of a share (..., A, C) of every cell."""
         cells = as_cells(share, self.n_attributes, self.n_classes)
         positive = cells[..., self.positive]
-        return xp.concatenate([_above(cells.sum(-1)), _above(positive), positive.sum(-1, keepdims=True)], -1)
+        hits = _above(positive)
+        total = hits[..., :1] + positive[..., :1]  # to the digit, so that a threshold that all reach has recall 1
+        return xp.concatenate([_above(cells.sum(-1)), hits, total], -1)
 
     @x64
     def value(self, risk: FloatRisk) -> Float[Array, "*batch K"]:
         """Compute the precisions and recalls, (..., K); 0 where a denominator is 0."""
-        precision, recall, *_ = self._curves(risk)
-        return xp.minimum(xp.concatenate([precision, recall], -1), 1.0)  # sums are rounded
+        predicted, hits, positive = self._split(risk)
+        curves = []
+        for whole in (predicted, positive):
+            ratio, known = divide(hits, whole)
+            curves.append(xp.where(known & (hits >= whole), 1.0, ratio))  # sums and quotients are rounded
+        return xp.concatenate(curves, -1)
 
     @x64
     def defined(self, risk: FloatRisk) -> Bool[Array, "*batch K"]:

@@ -86,8 +86,8 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
             parts = self.__dict__
             kinds = [type(parts[part]) for part in ("evidence", "section") if part in parts]
             if name in self._of_parts and kinds and not any(hasattr(kind, name) for kind in kinds):
-                instead = " What leans on no belief here is .design_interval." if name == "sensitivity" else ""
-                instead = instead if any(hasattr(kind, "design_interval") for kind in kinds) else ""
+                has_other = name == "sensitivity" and getattr(parts["evidence"], "design_interval", None) is not None
+                instead = " What leans on no belief here is .design_interval." if has_other else ""
                 raise AttributeError(
                     f"The answer to {parts['question'].name} by {parts['evidence'].design!r} has no {name!r}: it is of "
                     f"other questions, or of other designs.{instead}"
@@ -171,7 +171,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
 
     @property
     def volunteered(self) -> int:
-        """Labels that were told without being asked for."""
+        """Labels that were told without being asked for, or after their items had been set aside or given back."""
         return self.evidence.volunteered
 
     @property
@@ -266,10 +266,11 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         lines += self._answer()
         of_the_prior = self.section.of_the_prior() if self.evidence.leans_on_prior else None
         lines += [of_the_prior] if of_the_prior else []
-        if self.volunteered:
-            said = f"{plural(self.volunteered, 'label')} {'was' if self.volunteered == 1 else 'were'} told"
-            use = "" if self.guarantee == "exact" else f", {self.evidence._use_of_volunteered}"
-            lines.append(f"{said} without being asked for{use}.")
+        use = "" if self.guarantee == "exact" else f", {self.evidence._use_of_volunteered}"
+        late = self.evidence.withdrawn
+        for n, how in ((self.volunteered - late, "without being asked for"), (late, _after_withdrawal(late))):
+            if n:
+                lines.append(f"{plural(n, 'label')} {'was' if n == 1 else 'were'} told {how}{use}.")
         if self.n_skipped:
             lines += self._about_skipped()
         return "\n".join([*lines, *self.notes])
@@ -319,3 +320,8 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         """Name the intervals of groups in a title: groups without items are never exact."""
         unknown = self.guarantee == "exact" and not sizes.all()
         return f"{self._interval_label}s" + "; groups without items as they are believed to be" * unknown
+
+
+def _after_withdrawal(n: int) -> str:
+    """Say when labels came whose items had been asked for."""
+    return f"after {'its item' if n == 1 else 'their items'} had been set aside or given back"

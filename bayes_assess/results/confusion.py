@@ -90,6 +90,7 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             level=self.level,
             design=self.design,
             volunteered=self.volunteered,
+            withdrawn=self.evidence.withdrawn,
             seed=self.seed,
             random=None if random is None else random.merged(question.merge),
             is_given=self.evidence.is_given,

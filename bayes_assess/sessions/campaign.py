@@ -273,6 +273,7 @@ class Campaign(Course):
             level=level,
             design=self.design.name if design is None else design,
             volunteered=self._items.n_volunteered * asked.labels_each,
+            withdrawn=self._n_withdrawn * asked.labels_each,
             skipped=skipped,
             seed=self._seed,
             notes=(
@@ -280,7 +281,6 @@ class Campaign(Course):
                 *few,
                 *notes,
                 *self._of_labels_missing(asked, cells, counts),
-                *self._of_items_set_aside(asked.labels_each),
                 *self._annotators.said(),
             ),
             random=random,
@@ -311,8 +311,7 @@ class Campaign(Course):
 
         if not any(event.kind in ("skip", "release") for event in self._events) and not book.n_volunteered:
             return RandomLabels.all_of(counts)._replace(lost=by_cell(book.awaited))
-        asks = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "ask"]
-        drawn = np.unique(self._units.named(np.concatenate(asks))) if asks else np.zeros(0, np.int64)
+        drawn = self._handed_out
         items, codes = book.told
         of_drawn = np.isin(items, drawn)
         some, codes = items[of_drawn], self._units.counted(codes[of_drawn])
@@ -358,14 +357,18 @@ class Campaign(Course):
             "like the others.",
         )
 
-    def _of_items_set_aside(self, labels_each: int) -> tuple[str, ...]:
-        """Say of which labels it looks as if nobody had asked for them because their items had been set aside."""
-        aside = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "skip"]
-        if not aside or not self._items.n_volunteered:
-            return ()
-        n = labels_each * int(self._items.volunteered(np.unique(self._units.named(np.concatenate(aside)))).sum())
-        said = "is of an item" if n == 1 else "are of items"
-        return (f"{plural(n, 'label')} told without being asked for {said} that had been set aside.",) if n else ()
+    @property
+    def _n_withdrawn(self) -> int:
+        """Labelled items that had been asked for, and were set aside or given back before their labels came."""
+        if not self._items.n_volunteered or not any(event.kind in ("skip", "release") for event in self._events):
+            return 0
+        return int(self._items.volunteered(self._handed_out).sum())
+
+    @property
+    def _handed_out(self) -> Units:
+        """Items that were ever asked for, sorted."""
+        asks = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "ask"]
+        return np.unique(self._units.named(np.concatenate(asks))) if asks else np.zeros(0, np.int64)
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""

@@ -71,6 +71,21 @@ def test_the_positive_class_may_be_one_of_many():
     np.testing.assert_allclose(values, [*precision[:-1], *recall[:-1]], rtol=1e-13)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_threshold_that_all_items_reach_has_a_recall_of_one_to_the_digit(tables, compiled):
+    curve, _ = tables
+    share = np.random.default_rng(6).random((500, L + 1, 2))
+    share[:, 0] = 0.0
+    share /= share.sum((1, 2), keepdims=True)
+
+    def values(table, share):
+        return table.value(table.mean(share))
+
+    with jax.enable_x64(True):
+        recall = np.asarray((jax.jit(values) if compiled else values)(curve, share))[:, L]
+    assert np.unique(recall).tolist() == [1.0]
+
+
 @pytest.mark.parametrize("kept", ["no positive label", "nothing above the thresholds"])
 def test_what_is_undefined_is_zero_and_has_finite_gradients(tables, kept):
     curve, _ = tables

@@ -317,6 +317,11 @@ def test_what_only_other_answers_have_is_said_to_be_theirs():
     with pytest.raises(AttributeError, match="'GroupResult' object has no attribute 'nonsense'"):
         result.nonsense  # noqa: B018
     assert not hasattr(result, "sensitivity")
+    with pytest.raises(AttributeError, match=r"other designs\. What leans on no belief here is \.design_interval\."):
+        result.sensitivity  # noqa: B018
+    numbers = ba.assess(ba.Pool(predictions=[0.5, 1.5], bounds=(-np.inf, np.inf)), ba.Metric("mae")).result()
+    with pytest.raises(AttributeError, match=r"has no 'sensitivity': .* other designs\.$"):
+        numbers.sensitivity  # noqa: B018
     assert copy.deepcopy(result).estimate.tolist() == result.estimate.tolist()
 
 

@@ -272,22 +272,25 @@ class TestRefusals:
         assert (a.release(ids[[1, 2, 2]]), a.release(ids[1:3])) == (2, 0)
         assert (a.n_pending, a.n_skipped, a.n_remaining) == (1, 1, N - 2)
 
-    def test_a_label_of_an_item_set_aside_is_taken_as_one_that_nobody_asked_for(self):
+    def test_a_label_of_an_item_set_aside_is_taken_as_one_that_nobody_asked_for_and_said_to_come_late(self):
         a = started("arms")
         ids = a.ask(4).ids
         a.skip(ids)
         a.tell(ids[:1], POSITIVE[ids[:1]])
         assert (a.n_skipped, a.labels_used, a.n_remaining) == (3, 1, N - 4)
-        assert "1 label was told without being asked for" in a.result().summary()
-        assert "1 label told without being asked for is of an item that had been set aside." in a.result().summary()
+        said = a.result().summary()
+        assert "1 label was told after its item had been set aside or given back, and taken for chosen at" in said
+        assert "without being asked for" not in said
         unseen = np.setdiff1d(np.arange(N), ids)[:2]
         a.tell([*ids[1:2], *unseen], POSITIVE[[*ids[1:2], *unseen]])
-        assert "4 labels were told without being asked for" in a.result().summary()
-        assert "2 labels told without being asked for are of items that had been set aside." in a.result().summary()
+        said = a.result().summary()
+        assert "2 labels were told without being asked for, and taken" in said
+        assert "2 labels were told after their items had been set aside or given back, and taken" in said
+        assert a.result().volunteered == 4
         others = started("arms")
         others.tell(others.ask(2).ids[:1], POSITIVE[:1])
         others.skip(others.pending)
-        assert "that had been set aside" not in others.result().summary()
+        assert "had been set aside" not in others.result().summary()
 
     @pytest.mark.parametrize("kind", ["skip", "release"])
     def test_a_journal_that_does_so_with_labelled_items_is_refused(self, kind, tmp_path):

@@ -31,6 +31,7 @@ class EvidenceBase(ABC):
     level: float
     design: str
     volunteered: int = 0
+    withdrawn: int = 0  # of these, those whose items had been asked for, and set aside or given back
     skipped: Int[np.ndarray, " K"] | None = None
     seed: int = 0
     notes: tuple[str, ...] = ()

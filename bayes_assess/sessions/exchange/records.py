@@ -58,30 +58,36 @@ def _of_parquet(path: Path, wanted: set[str]) -> tuple[list[str], list[list[str]
 
 
 def _of_lines(path: Path, wanted: set[str]) -> tuple[list[str], list[list[str]]]:
-    found = list(_objects(path))
+    found = list(_objects(path, wanted))
     present = list(dict.fromkeys(name for one in found for name in one))
     names = [name for name in present if name.strip().casefold() in wanted]
     rows = [[_text(one.get(name)) for name in names] if one else [] for one in found]
     return [*names, *(name for name in present if name not in names)], rows
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
+def _objects(path: Path, wanted: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the object of every line, an empty one of a blank line."""
     try:
         encoding = encoding_of(path, ())
     except UnreadableCsv as error:
         raise LabelError(f"{path} cannot be read {error.problem}; write it again.") from None
     lines = path.read_text(encoding=encoding).rstrip("\n").split("\n")  # others than those of `splitlines` are letters
+    pairs: list[list[tuple[str, Any]]] = []  # names and values of all objects of a line, the outermost last
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             yield {}
             continue
+        pairs.clear()
         try:
-            one = json.loads(line)
+            one = json.loads(line, object_pairs_hook=lambda found: pairs.append(found) or dict(found))
         except (ValueError, RecursionError) as error:
             raise LabelError(f"{path} cannot be read as lines of JSON: line {number}: {error}.") from None
         if not isinstance(one, dict):
             raise LabelError(f"{path} cannot be read as lines of JSON: line {number} is {kind_of(one)}, not an object.")
+        for name, value in pairs[-1]:
+            if value != one[name] and name.strip().casefold() in wanted:
+                both = f"{json.dumps(value)} and {json.dumps(one[name])}"
+                raise LabelError(f"{path}: line {number} has {name!r} twice, {both}; leave one of them.")
         yield one
 
 

@@ -533,6 +533,10 @@ def test_what_a_session_has_exported_can_be_told_to_another(folder):
     [
         ('{"id": "a1"', "line 1: Expecting"),
         ('{"id": "a1"}\n["a1"]', "line 2 is a list, not an object"),
+        (
+            '{"id": "a1", "label": "good"}\n{"id": "855", "label": "good", "label": "bad"}',
+            'line 2 has \'label\' twice, "good" and "bad"; leave one of them',
+        ),
         ("", "is empty"),
     ],
 )
@@ -540,6 +544,12 @@ def test_broken_lines_of_json_are_refused(folder, text, said):
     (folder / "labels.jsonl").write_text(text)
     with pytest.raises(ba.LabelError, match=said):
         ba.read_labels(folder / "labels.jsonl", POOL)
+
+
+def test_what_a_line_of_json_says_twice_alike_or_of_other_columns_is_no_matter(folder):
+    lines = '{"id": "a1", "label": "good", "label": "good", "note": 1, "note": {"label": 2, "label": 3}}'
+    (folder / "labels.jsonl").write_text(lines)
+    assert [column.tolist() for column in ba.read_labels(folder / "labels.jsonl", POOL)] == [["a1"], ["good"]]
 
 
 @pytest.mark.parametrize("start", [b"PAR1", b"ARROW1", b"SQLite format 3\0"])
