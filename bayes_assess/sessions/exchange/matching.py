@@ -26,6 +26,13 @@ _SHORT = re.compile(r"[0-9](?:[.,][0-9]+)?[eE][+][0-9]{2,}")
 _SHORTENED = (
     ": a spreadsheet shortened it; take the sheet as it was written, where ids of more than 15 digits are texts"
 )
+_MONTH = r"(?:jan|feb|m[aä]r|mrz|apr|avr|abr|ma[iy]|jun|jul|aug|ago|sep|o[ckt]t|nov|de[cz])[a-z]{0,6}\.?"
+_DATE = re.compile(
+    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[ T][0-9:.]+)?|[0-9]{{1,2}}([./-])[0-9]{{1,2}}\1[0-9]{{2,4}}"
+    rf"|[0-9]{{1,2}}[. -]{{1,2}}{_MONTH}(?:[ -][0-9]{{2,4}})?|{_MONTH}[ -][0-9]{{2,4}}",
+    re.IGNORECASE,
+)
+_DATED = ": a spreadsheet may have made a date of an id such as '3-1'; take the sheet as it was written"
 UNKNOWN = "is the id of no item"
 _MORE = "; only these are predicted: to have others, start again and name every class, by --classes or classes=[...]"
 _WORDS = {"true": "1", "false": "0"}
@@ -101,7 +108,15 @@ class IdMatcher:
             return Match(None, f"is the id of several items: {listing(self._pool.ids[places], 5)}")
         if places:
             return Match(places[0], exact=False)
-        return Match(None, self._unknown + _SHORTENED * (_SHORT.fullmatch(text) is not None))
+        if _SHORT.fullmatch(text):
+            return Match(None, self._unknown + _SHORTENED)
+        return Match(None, self._unknown + _DATED * (self._has_texts and _DATE.fullmatch(text) is not None))
+
+    @cached_property
+    def _has_texts(self) -> bool:
+        """Whether ids are texts other than dates, of which a spreadsheet may make dates."""
+        ids = self._pool.ids
+        return ids.dtype.kind == "U" and self._pool.in_memory and not _DATE.fullmatch(str(ids[0]))
 
     def _of_letters(self, text: str) -> set[int]:
         """Find the ids that are the same letters, put together or taken apart: macOS writes accents apart.

@@ -630,6 +630,19 @@ def test_a_formula_that_nobody_computed_is_refused_by_its_cell_and_an_empty_one_
     assert [part.tolist() for part in ba.read_labels(saved, pool)] == [[0, 2], [0, 1]]
 
 
+@pytest.mark.parametrize(
+    "text", ["03.01.2026", "2026-01-03", "2026-01-03 00:00:00", "3-Jan", "03. Mrz", "3-mai-26", "Jan-03", "01/03/2026"]
+)
+def test_ids_of_which_a_spreadsheet_has_made_dates_are_said_to_be_such(folder, text):
+    (folder / "dates.csv").write_text(f"id;label\n{text};1\n", encoding="utf-8")
+    said = "is the id of no item: a spreadsheet may have made a date of an id such as '3-1'; take the sheet as it was"
+    with pytest.raises(ba.LabelError, match=said):
+        ba.read_labels(folder / "dates.csv", ba.Pool(predictions=[0, 1], ids=["3-1", "3-2"]))
+    for ids in ([31, 32], ["2025-01-01", "2025-01-02"]):
+        with pytest.raises(ba.LabelError, match=r"is the id of no item\.$"):
+            ba.read_labels(folder / "dates.csv", ba.Pool(predictions=[0, 1], ids=ids))
+
+
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_empty_rows_that_spreadsheets_leave_are_no_items_without_a_label(folder, kind):
     """Such as ";;", which Excel writes below a table that was shortened: they were counted as rows without a label."""
