@@ -21,6 +21,7 @@ from bayes_assess.questions import (
     Calibration,
     ConfusionMatrix,
     GroupPair,
+    GroupRecall,
     LeastCalibrated,
     Metric,
     MostCostly,
@@ -152,6 +153,11 @@ def _(question: Metric, pool: Pool) -> str:
     binary = any(spec.binary or spec.is_curve for spec in combine(question.measure))
     code = positive_code(pool, question.positive)
     return f"; the positive class is {pool.classes[code]}" if binary and code is not None else ""
+
+
+@_positive.register
+def _(question: GroupRecall, pool: Pool) -> str:
+    return f"; the positive class is {pool.classes[positive_code(pool, question.positive)]}"
 
 
 @singledispatch

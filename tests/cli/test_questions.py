@@ -88,7 +88,7 @@ QUESTIONS = [
     (
         ["lowest-recall", "--by", "site", "--positive", "cat", "--m", "2"],
         ba.LowestRecall("site", "cat", m=2),
-        ["LowestRecall by site", "40 items in 3 groups"],
+        ["LowestRecall by site", "40 items in 3 groups", "; the positive class is cat."],
         ["The 2 lowest in recall of 3 groups", "p_worst_2"],
     ),
     (
