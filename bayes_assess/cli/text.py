@@ -182,8 +182,9 @@ def _(question: TwoSystems, assessment: Assessment) -> tuple[str, str]:
 @_asked.register
 def _(question: Metric, assessment: Assessment) -> tuple[str, str]:
     cells, n_left = assessment.cells, assessment.n_remaining
-    whole = assessment.design.strata_of(assessment.pool) is None
-    strata = "" if whole else f" in {cells.parts[0].description}{_note(cells)}"
+    blocks = cells.parts[0].description
+    whole = assessment.design.strata_of(assessment.pool) is None or blocks == "prediction"
+    strata = "" if whole else f" in {blocks}{_note(cells)}"
     matter = f", of which {n_left:,} can matter" if n_left < assessment.pool.n_items else ""
     systems = f"of {enumerated(question.systems)}" if question.systems else ""
     how = "by" if question.average is None else f"as the {question.average} average over"

@@ -122,7 +122,7 @@ def event_cells(
         assert subject.opinions is not None
         blocks = opinion_strata(subject.opinions, min(strata.n_strata, _OF_VALUES), pool.multiplicity)
     elif ranked is None:
-        blocks = Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "one stratum")
+        blocks = Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "prediction")
     else:
         n_strata = strata.n_strata if n_kinds == 1 else max(_FEWEST, min(strata.n_strata, _MOST // n_kinds))
         n_strata = n_strata if subject.values is None else min(n_strata, _OF_RATINGS)

@@ -63,9 +63,15 @@ class Campaign(Course):
 
     @property
     def _asked_by(self) -> str:
-        """What is asked, and by which cells; cells of a measure alone are called as it is."""
-        name, description = self.question.name, self.cells.description
-        return name if description == name else f"{name} by {description}"
+        """What is asked, and by which cells."""
+        return f"{self.question.name} by {self._drawn_by}" if self._drawn_by else self.question.name
+
+    @property
+    def _drawn_by(self) -> str:
+        """By what items differ of which more or fewer are drawn; cells of a measure alone are called as it is."""
+        by = None if self.design.plays_arms else getattr(self.question, "by", None)
+        of_cells = self.cells.description if self.cells.description != self.question.name else None
+        return " and ".join(filter(None, [by, of_cells]))
 
     def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> Campaign:
         """Return another campaign on the same pool, at where these events have led."""

@@ -154,7 +154,7 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
         if belief is None:
             raise QuestionError(
                 f"{asked.name} is not answered from parts of its groups, and design {session.design.name!r} drew more "
-                f"from some groups by {session.cells.description} than from others; start a session with it, or with "
+                f"from some groups by {session._drawn_by} than from others; start a session with it, or with "
                 "design='random'."
             )
         n_parts = plural(int((parts.sizes > 0).sum()), "part")
@@ -300,8 +300,8 @@ def _check_follows_scores(session: Campaign, name: str, asked: Question, other: 
         return
     raise QuestionError(
         f"{name} needs items whose choice follows from scores and predictions alone, or random ones, and design "
-        f"{session.design.name!r} draws more from some groups by {session.cells.description}, as their labels tell; "
-        "start a session with it, or with design='random', whose labels answer it, too."
+        f"{session.design.name!r} draws more from some groups by {session._drawn_by or 'prediction'}, as their labels "
+        "tell; start a session with it, or with design='random', whose labels answer it, too."
     )
 
 

@@ -116,6 +116,21 @@ def test_the_answer_says_what_the_labels_were_drawn_for_and_comes_back():
     np.testing.assert_array_equal(a.result(question=asked).estimate, r.estimate)
 
 
+def test_what_labels_were_drawn_for_is_said_by_the_groups_that_were_asked_about():
+    pool = ba.Pool(predictions=[1, 2, 3, 2] * 5, classes=[1, 2, 3], groups={"topic": list("aabbb") * 4})
+    for question, design, by in (
+        (ba.Mean(by="topic"), "variance_reduction", "topic and prediction"),
+        (ba.Mean(), "variance_reduction", "prediction"),
+        (ba.Rate(1, by="topic"), "poisson", "topic"),
+    ):
+        a = ba.assess(pool, question, design=design, seed=0)
+        assert repr(a).startswith(f"Assessment({question.name} by {by}, design")
+        a.tell(a.ask(6).ids, [1, 2, 3, 1, 2, 3])
+        if "topic" in by:
+            with pytest.raises(ba.QuestionError, match=f"draws more from some groups by {by}, as their labels tell"):
+                a.result(question=ba.ConfusionMatrix())
+
+
 def test_orders_of_scores_are_of_the_positive_class_whatever_the_event_of_a_session():
     a = told_everything(ba.Metric("accuracy"))
     for question in (ba.PRCurve(6), ba.PRCurve([0.3, 0.6]), ba.Metric("average_precision"), ba.Metric("f1")):
