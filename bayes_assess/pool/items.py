@@ -320,8 +320,8 @@ class Items:
                 "a table that was scanned, and this pool is in memory: scan it by ba.scan_pool, as it was at the start"
             )
         return (
-            "another pool: predictions, scores, ids, classes, groups and the order of items must be the same as when "
-            f"it was started. Either {_WHAT_TO_DO}"
+            "another pool: predictions, systems, scores, ids, classes, groups and the order of items must be the same "
+            f"as when it was started. Either {_WHAT_TO_DO}"
         )
 
     def fingerprint(self) -> str:

@@ -227,7 +227,7 @@ class Ordered(Ranks[EvidenceT_co, SectionT_co]):
             top = names[best > 0]
             many = f" and {len(top) - 3:,} more" if len(top) > 3 else ""
             return [f"{word}: {', '.join(top[:3])}{many}{' are equal' if len(top) > 1 else ''} (exact)."]
-        if self.evidence.tells_nothing:
+        if self.evidence.tells_nothing(float(best.max())):
             return [f"There is no label yet that tells which of {len(names):,} is the {word.lower()}."]
         named = [f"{names[g]} with probability {best[g]:.2f}" for g in order[:3] if best[g] >= _CONTENDER]
         first, *others = named or [f"{names[order[0]]} with probability {best[order[0]]:.2f}"]

@@ -147,7 +147,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
             what = self._of_measure if len(good) == 1 else f"{self._of_measure}, or are as good as that"
             known = self.evidence.from_labels("the")
             return f"{', '.join(good[:_SAID])}{many} {'has' if len(good) == 1 else 'have'} {what}, {known}."
-        if self.evidence.tells_nothing:
+        if self._is_open:
             return f"There is no label yet that tells which system has {self._of_measure}."
         probability, order = self.probability_good, self._foremost
         first = order[0]
@@ -158,6 +158,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         also = f"; also possible: {', '.join(others[: _SAID - 1])}{more}" if others else ""
         sure = f"{probability[first]:.2f}{self.evidence.before_labels}"
         return f"{systems[first]} has {self._of_measure}{within} with probability {sure}{also}."
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether nothing tells one system from another."""
+        return self.evidence.tells_nothing(float(self.probability_best.max()))
 
     @property
     def headline(self) -> str:
@@ -247,7 +252,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     def _answer(self) -> list[str]:
         leaning = [] if self.guarantee == "exact" else [self.evidence.leaning_of_verdict()]
-        leads = [] if self.evidence.tells_nothing else self._leading()
+        leads = [] if self._is_open else self._leading()
         return [self.verdict, *leads, *self.evidence.if_undefined(), *leaning]
 
     @property

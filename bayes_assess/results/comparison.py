@@ -104,7 +104,7 @@ class CompareResult(Result[ComparedT_co, SidesT_co], Generic[ComparedT_co, Sides
     def verdict(self) -> str:
         """The verdict as a sentence."""
         known = self.evidence
-        if known.tells_nothing:
+        if known.tells_nothing(self.probability):
             return "There is no label yet that tells how {} and {} compare.".format(*self.names)
         sure = f" with probability {self.probability:.2f}{known.before_labels}"
         how = f", {known.from_labels('their')}" if self.guarantee == "exact" else sure

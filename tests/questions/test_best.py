@@ -158,7 +158,8 @@ def test_what_nobody_would_care_about_counts_as_equal():
     pool, label = five_systems(3)
     a, b = (ba.assess(pool, ba.Best(rope=rope), seed=0) for rope in (0.0, 0.05))
     for session in (a, b):
-        session.tell(pool.ids[:200], label[:200])
+        ids = session.ask(200).ids
+        session.tell(ids, label[ids])
     strict, wide = a.result(), b.result()
     np.testing.assert_allclose(strict.estimate, wide.estimate)
     assert (wide.probability_good >= wide.probability_best - 1e-12).all()
@@ -544,3 +545,19 @@ def test_accuracies_less_their_mean_are_not_said_to_be_accuracies():
         (ba.assess(ba.Pool(scores=scores, systems=systems), ba.Best(measure="f1")).result().groups[2])
         == "f1 (system c)"
     )
+
+
+def test_ends_of_what_is_possible_are_no_probabilities():
+    """Labels that nobody asked for stand for no other item: until they decide, nothing says which system is ahead."""
+    rng = np.random.default_rng(0)
+    first, labels = rng.integers(0, 3, (2, 300))
+    labels = np.where(rng.random(300) < 0.6, first, labels)
+    pool = ba.Pool(predictions=first, systems={"b": rng.integers(0, 3, 300)}, classes=[0, 1, 2])
+    for question in (ba.Best(["prediction", "b"]), ba.Metric("accuracy", systems=["prediction", "b"])):
+        a = ba.assess(pool, question, design="importance")
+        a.tell(range(20), labels[:20])
+        said = a.result().summary()
+        assert "There is no label yet that tells which" in said
+        assert "with probability" not in said
+        a.tell(range(20, 290), labels[20:290])
+        assert "with probability 1.00" in a.result().summary()

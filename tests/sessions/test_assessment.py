@@ -220,7 +220,8 @@ class TestResume:
         ba.assess(POOL, ba.GroupAccuracy(), journal=path)
         other, _ = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25], seed=1)
         with pytest.raises(
-            ba.JournalError, match=r"another pool: .* the order of items .* start a session on this one"
+            ba.JournalError,
+            match=r"another pool: predictions, systems, .* the order of items .* start a session on this one",
         ):
             ba.resume(path, other)
 

@@ -76,9 +76,8 @@ class EvidenceBase(ABC):
         """Where probabilities come from before any label, the end of a part of a sentence; nothing after that."""
         return "" if self.labels_used else f", as {labels_suggest(0)}"
 
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether there are neither labels nor a belief that bears a verdict."""
+    def tells_nothing(self, probability: float) -> bool:
+        """Whether there are neither labels nor a belief that bear a verdict of this probability."""
         return False
 
     def from_labels(self, whose: str) -> str:

@@ -73,12 +73,12 @@ class Weighted(Assuming):
 
     guarantee_of_functions = guarantee
 
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether no draw defines a measure, and labels rule nothing out, so that no verdict follows."""
-        if self.guarantee != "credible":
-            return False
-        return not self.labels_used or self._ranges_are_open(np.ones(len(self.groups), bool))
+    def tells_nothing(self, probability: float) -> bool:
+        """Whether no draw defines a measure, and known labels settle no verdict, as they do if it is certain.
+
+        Intervals are all that is possible then, and say nothing of what is more probable within.
+        """
+        return self.guarantee == "credible" and not (self.labels_used and probability > 1 - ROUNDING)
 
     @property
     def assumption(self) -> str:
