@@ -272,6 +272,12 @@ def _shape(what: str, measure: Measure, function: Any, *arguments: np.ndarray) -
             shapes = [jax.ShapeDtypeStruct(values.shape, values.dtype) for values in arguments]
             result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *shapes)
     except (TypeError, ValueError, IndexError) as error:
+        problem = f"The {what} of measure {measure.name!r} cannot be evaluated"
+        if isinstance(error, jax.errors.JAXTypeError):  # which speaks of traces
+            raise QuestionError(
+                f"{problem} by JAX: write it with jax.numpy in the place of numpy, jnp.where in the place of if, and "
+                "no float()."
+            ) from error
         first = str(error).strip().split("\n", 1)[0]
-        raise QuestionError(f"The {what} of measure {measure.name!r} cannot be evaluated: {first}") from error
+        raise QuestionError(f"{problem}: {first}") from error
     return result

@@ -408,8 +408,10 @@ def _all_cells(
     labels, f = xp.arange(n_classes), xp.asarray(predicted, xp.int64)
     if positive is not None:
         labels, f = (labels == positive).astype(xp.float64), (f == positive).astype(xp.float64)
+
+    def of_item(*known: Array) -> Array:
+        return xp.asarray(loss(*known), xp.float64)  # which may be a list
+
     if scores is None:
-        losses = engine.vmap(lambda prediction: engine.vmap(lambda y: loss(y, prediction))(labels))(f)
-    else:
-        losses = engine.vmap(lambda prediction, s: engine.vmap(lambda y: loss(y, prediction, s))(labels))(f, scores)
-    return losses.astype(xp.float64)
+        return engine.vmap(lambda prediction: engine.vmap(lambda y: of_item(y, prediction))(labels))(f)
+    return engine.vmap(lambda prediction, s: engine.vmap(lambda y: of_item(y, prediction, s))(labels))(f, scores)

@@ -362,6 +362,14 @@ def test_everything_runs_under_strict_promotion(n_classes, form):
         jax.eval_shape(table.mean, jnp.ones((5, n_classes, n_classes)))
 
 
+def test_a_loss_may_return_a_list():
+    of_list = Measure(loss=lambda y, f: [(1 - y) * f, 1 - y], g=lambda r: r[0] / r[1], name="alarms", binary=True)
+    of_array = Measure(loss=lambda y, f: jnp.stack(of_list.loss(y, f)), g=of_list.g, name="alarms", binary=True)
+    labels, predictions = [0, 0, 0, 1], [1, 0, 0, 1]
+    for one in (of_list, of_array):
+        assert value_of(one, labels, predictions) == pytest.approx(1 / 3)
+
+
 # -- what cannot be asked --------------------------------------------------------------------------------------------
 
 POOL = ba.Pool(predictions=["a", "b", "c"], groups={"site": ["x", "x", "y"]})
@@ -391,6 +399,11 @@ def bad(**fields) -> Measure:
         (lambda: table_for(bad(loss=lambda y, f: y * 1.0), POOL), r"loss of measure 'bad' returns a vector .* \(\)"),
         (lambda: table_for(bad(loss=lambda y: y), POOL), r"loss\(y, f\) or loss\(y, f, s\); found 1 arguments"),
         (lambda: table_for(bad(loss=lambda y, f: y[0]), POOL), "loss of measure 'bad' cannot be evaluated"),
+        (
+            lambda: table_for(bad(loss=lambda y, f: np.array([y, f])), POOL),
+            "loss of measure 'bad' cannot be evaluated by JAX: write it with jax.numpy in the place of numpy",
+        ),
+        (lambda: table_for(bad(g=lambda r: r[0] if r[1] > 0 else 0.0), POOL), "g of measure 'bad' .*jnp.where in the"),
         (
             lambda: table_for(bad(loss=lambda y, f: jnp.stack([y / 0.0, f])), POOL),
             "loss of measure 'bad' is not f",
