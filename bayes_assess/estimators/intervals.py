@@ -187,7 +187,7 @@ def _summed_interval(
     before = np.where(inside, k, last[:, None])[:, 1:] - 1  # p(k) / p(k - 1), with k - 1 = before
     n_, a_, b_ = n[:, None], a[:, None], b[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_ratio = np.log((n_ - before) * (a_ + before)) - np.log((before + 1) * (b_ + n_ - before - 1))
+        log_ratio = np.log((n_ - before) * (a_ + before)) - np.log((before + 1) * (b_ + (n_ - before - 1)))
     log_p = np.zeros(k.shape)
     log_p[:, 1:] = np.cumsum(np.where(inside[:, 1:], log_ratio, 0.0), axis=1)
     peak = log_p.max(1)

@@ -203,6 +203,17 @@ def test_scores_of_exactly_one_leave_doubt_while_items_are_unlabelled(n, mirrore
     assert upper == 1 if not mirrored else lower == 0
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("small", [1e-14, 1e-15, 1e-20, 1e-300])
+def test_priors_that_count_as_hardly_a_label_leave_one_item_open(small, mirrored):
+    """Haldane's prior is their limit: after labels that agree everything else is expected to, too."""
+    a, b = (small, 2 + small) if mirrored else (2 + small, small)
+    with np.errstate(all="raise", under="ignore"):
+        ends = one_interval(38, a, b, 0.95)
+    assert ends.tolist() == ([0.0, 1.0] if mirrored else [37.0, 38.0])
+    assert one_interval(38, small, small, 0.95).tolist() == [0.0, 38.0]
+
+
 # -- pools -----------------------------------------------------------------------------------------------------------
 
 
