@@ -170,7 +170,7 @@ class _Counts:
         n_, a_, b_ = n[:, None], a[:, None], b[:, None]
         before = k[:, 1:] - 1
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.log((n_ - before) * (a_ + before)) - np.log((before + 1) * (b_ + n_ - before - 1))
+            ratio = np.log((n_ - before) * (a_ + before)) - np.log((before + 1) * (b_ + (n_ - before - 1)))
         log_p = np.zeros(k.shape)
         log_p[:, 1:] = np.cumsum(np.where(inside[:, 1:], ratio, 0.0), axis=1)
         at = special.betaln(center + a, n - center + b) - special.betaln(a, b)

@@ -45,6 +45,13 @@ def test_masses_of_two_groups_are_the_sums_over_what_may_come(counts, size, erro
     np.testing.assert_allclose(swapped[::-1], two_groups(counts, size, a, b, rope), atol=1e-12)
 
 
+@pytest.mark.parametrize("small", [1e-12, 1e-15, 1e-300])
+def test_priors_that_count_as_hardly_a_label_take_all_others_to_be_like_the_labels(small):
+    counts, size = ((0, 5), (3, 0)), (20, 15)
+    a, b = (np.array([row[side] for row in counts]) + small for side in (1, 0))
+    np.testing.assert_allclose(two_groups(counts, size, a, b, 0.05), [0, 0, 1], atol=1e-9)
+
+
 def test_groups_without_items_have_the_accuracy_of_the_population():
     found = two_groups([[0, 0], [4, 2]], [0, 6], [2.0, 3.0], [3.0, 5.0], 0.05)
     below, above = (stats.beta.cdf(2 / 6 - 0.05, 2, 3), stats.beta.sf(2 / 6 + 0.05, 2, 3))
