@@ -210,8 +210,9 @@ def partition(pool: Pool, by: By = RESERVED) -> Partition:
         return _by_values(pool.groups.coded(by), by)
     values = values_of(by, decimals=False)
     if values.ndim != 1:
+        given = f"{type(by).__name__} of shape {values.shape}" if values.ndim else show(by)
         raise PartitionError(
-            f"Cannot cut a pool by {type(by).__name__} of shape {values.shape}; "
+            f"Cannot cut a pool by {given}; "
             'pass "prediction", a group column, ba.ScoreBins(n), or an array with one value per item.'
         )
     columns = (RESERVED, *pool.groups)

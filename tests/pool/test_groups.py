@@ -101,8 +101,8 @@ def test_several_columns_are_refused_with_how_to_cut_by_all_of_them():
     [
         ("sit", "no group column 'sit'; there are 'prediction', 'site', ba.ScoreBins"),
         (["x"], "those of 1 items, but the pool has 2"),
-        (3, "Cannot cut a pool by int"),
-        (None, "Cannot cut a pool by NoneType"),
+        (3, "Cannot cut a pool by 3; pass"),
+        (None, "Cannot cut a pool by None; pass"),
         (["x", None], "row 1 has no value .None.*fill it"),
         (["x", float("nan")], "row 1 has no value .nan"),
         (["x", ""], "row 1 has no value"),
