@@ -258,11 +258,12 @@ class VarianceReduction(Design[BeliefState]):
             posteriors.append(posterior_measure(draws, look.exact, look.cautious))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
         parts = [np.stack([posterior[i] for posterior in posteriors]) for i in range(3)]
+        tails = np.stack([posterior.tails for posterior in posteriors])
         ends = None
         if looks.bets is not None:
             audit = first_audit(setting.reward, setting.playable)
             ends = design_intervals(audit, looks.bets, looks.settled, setting.reward, level)
-        parts += [ends, np.stack(joint) if joint else None]
+        parts += [ends, np.stack(joint) if joint else None, tails]
         return PosteriorMeasure(*(part if part is None else part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     def evidence(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
 _MANY = 64
+_TAIL = np.append(0.0, 0.5 ** np.arange(6, 0, -1))  # of the probability of the first quantile, where levels are high
 _HARDLY = 1e-9  # weight of a precaution that is not probable: none, unless every draw is one
 _IN_CACHE = 50_000  # numbers
 _LEAST_PARAMETER = 1e-9
@@ -47,6 +48,9 @@ class PosteriorMeasure(NamedTuple):
         Intervals that lean on random items alone.
     draws : (..., n, k), optional
         Joint draws, where the measures are compared with each other.
+    tails : (..., k, 2, T), optional
+        Quantiles below the first and above the last one, outwards in: at those shares of its probability that
+        `_TAIL` has, and at those of what the last one leaves over.
     """
 
     quantiles: Float[np.ndarray, "*batch k Q"]
@@ -54,6 +58,7 @@ class PosteriorMeasure(NamedTuple):
     value: Float[np.ndarray, "*batch k"]
     design_interval: Float[np.ndarray, "*batch k 2"] | None = None
     draws: Float[np.ndarray, "*batch n k"] | None = None
+    tails: Float[np.ndarray, "*batch k 2 T"] | None = None
 
     of_posterior = True  # as of `Estimate`
     of_ranks = False
@@ -63,13 +68,26 @@ class PosteriorMeasure(NamedTuple):
 
         An equal-tailed interval leaves out the ends of the range, where the truth may well be: that a recall is 1, say.
         """
-        tail = (1 - level) / 2
-        low, high = _at(self.quantiles, tail), _at(self.quantiles, 1 - tail)
+        low, high = self._equal_tailed((1 - level) / 2)
         starts = np.linspace(0, 1 - level, 41)
         lows, highs = _at(self.quantiles, starts), _at(self.quantiles, starts + level)
         best = np.argmin(highs - lows, axis=-1)[..., None]
         shortest = [np.take_along_axis(ends, best, -1)[..., 0] for ends in (lows, highs)]
         return np.stack([np.minimum(low, shortest[0]), np.maximum(high, shortest[1])], axis=-1)
+
+    def _equal_tailed(self, tail: float) -> tuple[Float[np.ndarray, "*batch k"], Float[np.ndarray, "*batch k"]]:
+        """Return quantiles at a probability and at what it leaves of 1."""
+        share = 2 * self.quantiles.shape[-1] * tail  # of the probability of the first quantile
+        if share >= 1 or self.tails is None:
+            return _at(self.quantiles, tail), _at(self.quantiles, 1 - tail)
+        known = np.append(_TAIL, 1.0)
+        i = int(np.searchsorted(known, share, side="right")) - 1
+        ends = []
+        for side, first in enumerate((self.quantiles[..., 0], self.quantiles[..., -1])):
+            outer = self.tails[..., side, i]
+            inner = first if i == len(_TAIL) - 1 else self.tails[..., side, i + 1]
+            ends.append(outer + (inner - outer) * (share - known[i]) / (known[i + 1] - known[i]))
+        return ends[0], ends[1]
 
 
 def contradicted(credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarray, "*batch 2"]) -> np.ndarray:
@@ -120,13 +138,15 @@ def posterior_measure(
     [[0.9], [0.8]]
     """
     n = _N_QUANTILES if draws.shape[1] <= _MANY else _OF_MANY
-    quantiles = _quantiles(draws, (np.arange(n) + 0.5) / n)
+    outer = _TAIL / (2 * n)
+    found = _quantiles(draws, np.concatenate([(np.arange(n) + 0.5) / n, outer, 1 - outer]))
+    quantiles, tails = found[:, :n], found[:, n:].reshape(-1, 2, len(_TAIL))
     value = _at(quantiles, 0.5)
     if cautious is not None and cautious.any():
         share = cautious.mean(0)
         least = np.maximum(2 * share - 1, _HARDLY) / np.maximum(share, _HARDLY)
         value = _medians(draws, np.where(cautious, least, 1.0).prod(1))
-    return PosteriorMeasure(quantiles, np.asarray(exact), value)
+    return PosteriorMeasure(quantiles, np.asarray(exact), value, tails=tails)
 
 
 def _quantiles(draws: Float[np.ndarray, "n k"], at: Float[np.ndarray, " Q"]) -> Float[np.ndarray, "k Q"]:

@@ -36,3 +36,20 @@ def test_no_interval_of_the_level_is_shorter_and_the_equal_tailed_one_is_within(
         tail = (1 - level) / 2
         np.testing.assert_allclose(ends[at][0], min(lows[shortest], at_probability(tail)), rtol=1e-12)
         np.testing.assert_allclose(ends[at][1], max(highs[shortest], at_probability(1 - tail)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 100])  # of many measures fewer quantiles are kept
+@pytest.mark.parametrize("level", [0.99, 0.995, 0.999, 0.9999])
+def test_intervals_of_a_high_level_reach_as_far_as_the_draws_do(k, level):
+    draws = np.random.default_rng(0).normal(size=(4000, k))
+    ends = posterior_measure(draws, False).interval(level)
+    inside = ((ends[:, 0] <= draws) & (draws <= ends[:, 1])).mean()
+    assert inside > level - 5e-4
+
+
+def test_a_higher_level_never_has_a_narrower_interval():
+    draws = np.random.default_rng(1).beta(0.5, 2.0, (4000, 70))
+    found = posterior_measure(draws, False)
+    ends = np.stack([found.interval(level) for level in (0.9, 0.95, 0.98, 0.989, 0.99, 0.991, 0.995, 0.999, 0.99999)])
+    assert (np.diff(ends[..., 0], axis=0) <= 0).all()
+    assert (np.diff(ends[..., 1], axis=0) >= 0).all()
