@@ -135,7 +135,7 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
             design=self.design.name,
             kind=goal.kind,
             goal=goal.value,
-            level=level,
+            level=goal.level,
             widest=goal.widest,
             labels_used=each * present.n_told,
             n_items=each * present.n_items,

@@ -62,6 +62,14 @@ def test_widths_shrink_from_that_of_the_result(half):
     assert plan.budgets[0] == 200
 
 
+def test_a_plan_says_its_level_with_all_digits(half):
+    session, _ = half
+    for wanted in (0.5, 0.05):
+        said = session.plan(width=wanted, level=0.999, futures=2).summary()
+        assert "99.9% interval" in said
+        assert "100%" not in said
+
+
 def test_what_is_known_well_enough_needs_no_labels():
     session = one_group(100, 100)
     plan = session.plan(width=0.5)
