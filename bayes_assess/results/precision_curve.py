@@ -77,7 +77,7 @@ class PrecisionCurveResult(RankedAnswer):
         n_skipped: int = 0,
     ) -> PrecisionCurveResult:
         """Answer from the labels that a plan has led to."""
-        checked_level(level, "a band")
+        level = checked_level(level, "a band")
         estimated = design.band(question.promise, labels, plan, None)
         bounding = design.band(question.promise, labels, plan, 1 - level)
         against = None

@@ -99,6 +99,16 @@ def test_result_before_any_label_knows_nothing():
     assert "wants more labels" in r.summary()
 
 
+def test_a_band_says_its_level_with_all_digits():
+    for r in (
+        ba.assess(ba.RankedList(50), ASKED).result(level=0.999),
+        ba.assess(ba.RankedList(50), ba.PrecisionCurve(epsilon=0.1, beta=1.2, p_min=0.5, delta=0.001)).result(),
+    ):
+        said = f"{r.summary()} {r.promise} {r.table().title}"
+        assert "99.9% band" in said
+        assert "100%" not in said
+
+
 def test_small_precisions_are_not_said_to_be_zero():
     a = ba.assess(ba.RankedList(3_000_000), ba.PrecisionCurve(epsilon=0.3, beta=1.5, slack=20), seed=0)
     queries = a.ask(200)
