@@ -146,8 +146,9 @@ def measure(name: str, **options: object) -> Measure:
         inspect.signature(make).bind(**options)
     except TypeError as error:
         known = [key for key in inspect.signature(make).parameters if key in ("average", "beta", "weights")]
+        such = f" Say it in Python: ba.measures.measure({name!r}, beta=2)." if "beta" in {*known} - {*options} else ""
         raise QuestionError(
-            f"Measure {name!r} takes {' and '.join(known) if known else 'no options'}: {error}."
+            f"Measure {name!r} takes {' and '.join(known) if known else 'no options'}: {error}.{such}"
         ) from None
     return make(**options)
 

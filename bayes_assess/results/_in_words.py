@@ -21,6 +21,9 @@ KNOWN = "exact: no label that is missing can change it"
 SAID = 3  # measures, up to which one sentence names each
 _NAMED, _LETTERS = 8, 100  # systems, and letters of their names, up to which titles name each
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC", "mae": "MAE", "mse": "MSE", "rmse": "RMSE", "r2": "R2"}
+_SHORT |= {"fbeta": "F-beta", "jaccard": "Jaccard index", "seme": "SEME", "brier": "Brier", "nh": "[NH]"}
+_WHOLE = {"cohen_kappa": "Cohen's kappa", "fowlkes_mallows": "Fowlkes-Mallows index", "zero_one_loss": "zero-one loss"}
+_WHOLE |= {"matthews_corrcoef": "Matthews correlation", "brier_score_loss": "Brier score"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9
 _POINTS_UP_TO = 1.0  # differences of measures that are no wider are spoken of in points
@@ -65,15 +68,15 @@ def measure_in_words(name: str) -> str:
 
     Examples
     --------
-    >>> [measure_in_words(name) for name in ("f1", "f1_macro (site A_1)", "f1[cat]", "my_own")]
-    ['F1', 'macro F1 (site A_1)', 'F1[cat]', 'my_own']
+    >>> [measure_in_words(name) for name in ("f1", "f1_macro (site A_1)", "f1[cat]", "my_own", "matthews_corrcoef")]
+    ['F1', 'macro F1 (site A_1)', 'F1[cat]', 'my_own', 'Matthews correlation']
     """
-    head, *rest = re.split(r"(?=[ \[])", name, maxsplit=1)
+    head, *rest = re.split(r"(?=[ \[(])", name, maxsplit=1)
     plain = head.removesuffix("_score")
     if plain in MEASURES or plain in MULTILABEL_MEASURES or plain in _SHORT:
         words = plain.split("_")
         words = [words[-1], *words[:-1]] if words[-1] in _AVERAGES and len(words) > 1 else words
-        head = " ".join(_SHORT.get(word, word) for word in words)
+        head = _WHOLE.get(plain) or " ".join(_SHORT.get(word, word) for word in words)
     return "".join([head, *rest])
 
 

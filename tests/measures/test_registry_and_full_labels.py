@@ -54,7 +54,10 @@ def test_a_measure_of_ones_own_shows_its_name():
         (lambda: measure("accuracy", average="macro"), "'accuracy' takes no options"),
         (lambda: measure("f1", avarage="macro"), "'f1' takes average"),
         (lambda: measure("f1", average="mean"), "The averages are 'macro', 'micro', 'weighted', .*; found 'mean'"),
-        (lambda: measure("fbeta"), "'fbeta' takes beta and average"),
+        (
+            lambda: measure("fbeta"),
+            r"'fbeta' takes beta and average: .* Say it in Python: ba.measures.measure\('fbeta', beta=2\)\.",
+        ),
         (lambda: measure("fbeta", beta=-1), "beta of an F-measure is a number of at least 0, .*; found -1"),
         (lambda: measure("fbeta", beta=float("nan")), "beta of an F-measure"),
         (lambda: measure("fbeta", beta=1e200), r"at least 0, up to 1e\+60 or infinite; found 1e\+200"),

@@ -152,6 +152,10 @@ def test_scores_are_spoken_of_where_items_without_a_label_differ_in_them():
         (ba.Compare("n", "s", by="site", measure="f1"), "F1 of n less s"),
         (ba.Compare(by="site", measure="rate"), "Rate, all pairs by site"),
         (ba.Metric("roc_auc"), "ROC AUC"),
+        (ba.Metric(["cohen_kappa", "matthews_corrcoef"]), "Cohen's kappa and Matthews correlation"),
+        (ba.Metric("brier_score_loss", by="site"), "Brier score by site"),
+        (ba.Metric("jaccard_macro"), "Macro Jaccard index"),
+        (ba.Metric(ba.measures.measure("fbeta", beta=2), by="site"), "F-beta(2) by site"),
     ],
 )
 def test_titles_of_questions_are_what_people_say(question, title):

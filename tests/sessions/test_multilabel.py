@@ -254,7 +254,7 @@ def test_a_result_can_be_read_drawn_and_tabulated():
     result = labelled().result(question=MANY)
     assert result.summary().startswith("20 of 60 items labelled (design 'poisson').\nf1_macro ")
     assert result.table()["measure"].tolist() == MANY.measure
-    assert result.plot().get_title(loc="left") == "Macro F1, macro seme F1 and hamming loss: 20 of 60 labelled"
+    assert result.plot().get_title(loc="left") == "Macro F1, macro SEME F1 and hamming loss: 20 of 60 labelled"
     assert ((result.interval[:, 0] < result.estimate) & (result.estimate < result.interval[:, 1])).all()
 
 
