@@ -6,8 +6,8 @@
     ... --report
 
 Pools are those of `_class_pools.py` and, where the folder is given, three real ones; with --unknown those of
-`study_unknown_classes.py`, of which some classes are never predicted. Items are asked for 20 at a time,
-and answers looked at with 30, 120 and 400 labels. A row has, for a pool, a measure and every number of labels, means
+`study_unknown_classes.py`, of which some classes are never predicted. Items are asked for 20 at a time, and answers
+looked at with 30, 120 and 400 labels. A row has, for a pool, a measure and every number of labels, means
 over campaigns: how often 95 % intervals hold, their width and interval score, and the mean square of the estimate's
 error. --report writes means with standard errors over pools.
 
