@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
+from numpyro.infer import Predictive
 from scipy import special, stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.error_labels import ErrorLabels, program
 from bayes_assess.questions._events import error_labels
 
 
@@ -65,6 +68,33 @@ def test_hypotheses_weigh_by_the_probability_of_all_labels_of_errors():
     weight = special.softmax(found)
     worth = weight @ first.base.sum(-1) + told.sum(-1)
     np.testing.assert_allclose(belief.strength, worth, rtol=1e-5)
+
+
+def ranks_of_simulated_shares(weigh: Callable[[np.ndarray], np.ndarray] = lambda prior: prior) -> np.ndarray:
+    """Rank shares of the program's prior among 19 draws of the posterior of its labels; ties are broken at random."""
+    scores, sizes, n = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]]), np.array([50, 8, 0]), 600
+    prior = ErrorLabels.from_scores(scores, sizes=sizes)
+    arguments = prior.program_arguments() | {"row": np.repeat([0, 1], 4), "labels": None}
+    simulated = Predictive(program, num_samples=n)(jax.random.key(1), **arguments)
+    theta, labels = (np.asarray(simulated[name], float) for name in ("theta", "label"))
+    belief, rng, ranks = replace(prior, log_weight=np.log(weigh(prior.prior))), np.random.default_rng(2), []
+    for true, found in zip(theta, labels.astype(int), strict=True):
+        posterior = belief
+        with engine.eager():
+            for row, label in zip(arguments["row"], found, strict=True):
+                posterior = posterior.observe(row, label, np.bool_(True))
+        draws = np.round(posterior.drawn(rng, 19)[:, [0, 1], [2, 2]], 6)
+        below, as_low = (draws < np.round(true[[0, 1], [2, 2]], 6)), (draws == np.round(true[[0, 1], [2, 2]], 6))
+        ranks.append(below.sum(0) + rng.integers(0, as_low.sum(0) + 1))
+    return np.array(ranks)
+
+
+def test_shares_of_errors_are_calibrated_by_simulation():
+    """Ranks are uniform on 0 to 19; those of a prior that hardly expects a class to be absent are not."""
+    for ranks in ranks_of_simulated_shares().T:
+        assert stats.chisquare(np.bincount(ranks // 2, minlength=10)).pvalue > 1e-4
+    unequal = ranks_of_simulated_shares(lambda prior: prior ** np.where(np.arange(len(prior)) < 48, 1, 4))
+    assert min(stats.chisquare(np.bincount(ranks // 2, minlength=10)).pvalue for ranks in unequal.T) < 1e-4
 
 
 def test_errors_of_rare_classes_are_expected_to_be_rarer_than_scores_say_that_do_not_know_them():
