@@ -33,6 +33,7 @@ from bayes_assess.measures._real import GroupedRealMeasures as GroupedRealMeasur
 from bayes_assess.measures._real import RealMeasures as RealMeasures
 from bayes_assess.measures._registry import LOSSES as LOSSES
 from bayes_assess.measures._registry import MEASURES as MEASURES
+from bayes_assess.measures._registry import OF_CLASSES_THAT_OCCUR as OF_CLASSES_THAT_OCCUR
 from bayes_assess.measures._registry import describe_measure as describe_measure
 from bayes_assess.measures._registry import described_measure as described_measure
 from bayes_assess.measures._registry import measure as measure

@@ -278,6 +278,9 @@ def _fix_average(make: Callable[..., Measure], average: str) -> Callable[..., Me
 MEASURES: Mapping[str, Callable[..., Measure]] = _all()
 """Makers of the measures by name; call `measure` rather than these."""
 
+OF_CLASSES_THAT_OCCUR = ("balanced_accuracy",)
+"""Averages that leave out the classes that no item is of."""
+
 LOSSES = frozenset(
     (
         "zero_one_loss",

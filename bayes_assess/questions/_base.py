@@ -99,6 +99,10 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
             f"Predictions and labels are rounded to steps of {step:g}, and count as the same where they are equal then."
         )
 
+    def said_of_classes(self, unseen: Sequence[object]) -> str:
+        """Say what it makes of classes that no label is of so far; "" where it makes nothing of their own of them."""
+        return ""
+
     @property
     def of_tables(self) -> bool:
         """Whether items need not be in memory."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.designs import WEIGHTED, Design, State
@@ -17,6 +17,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
+    OF_CLASSES_THAT_OCCUR,
     Measure,
     MultiLabelMeasure,
     PRCurveMeasure,
@@ -116,6 +117,17 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
             return f"{type(self).__name__}({', '.join(names)})"
         names = [getattr(spec, "called", spec.name) for spec in combine(self.measure)]
         return f"{type(self).__name__}({', '.join(names)})"
+
+    def said_of_classes(self, unseen: Sequence[object]) -> str:
+        """Say that an average leaves out classes that do not occur, and counts those that do."""
+        names = [] if of_label_sets(self.measure) else [spec.name for spec in combine(self.measure)]
+        if not unseen or not set(names) & set(OF_CLASSES_THAT_OCCUR):
+            return ""
+        such = "the class" if len(unseen) == 1 else "such a class"
+        return (
+            f"No label is of {listing(unseen, 3)} so far: balanced accuracy leaves {such} out if no item is of it, and "
+            "counts its recall otherwise."
+        )
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)

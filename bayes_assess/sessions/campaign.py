@@ -287,6 +287,7 @@ class Campaign(Course):
                 *few,
                 *notes,
                 *self._of_labels_missing(asked, cells, counts),
+                *self._of_classes_unseen(asked, cells, counts),
                 *self._annotators.said(),
             ),
             random=random,
@@ -362,6 +363,15 @@ class Campaign(Course):
             f"{plural(n, 'item')} of batches that came back in part {have} no label yet; the answer takes {them} to be "
             "like the others.",
         )
+
+    def _of_classes_unseen(self, asked: Question, cells: Cells, counts: Int[Array, "K O"]) -> tuple[str, ...]:
+        """Say what classes without a label so far are to the question, where it matters that there are none."""
+        _, codes = self._items.told
+        if not len(codes) or self._pool.multilabel or self._pool.exact is not None:
+            return ()
+        unseen = np.bincount(codes, minlength=self._pool.n_classes)[: self._pool.n_classes] == 0
+        said = asked.said_of_classes(np.asarray(self._pool.classes)[unseen].tolist()) if unseen.any() else ""
+        return (said,) if said and not asked.settled(cells, np.asarray(counts)) else ()
 
     @property
     def _n_withdrawn(self) -> int:

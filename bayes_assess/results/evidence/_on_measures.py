@@ -16,7 +16,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess._tools.text import figures
 from bayes_assess.estimators.possible_values import LabelledByAttribute
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
-from bayes_assess.measures import MEASURES, LossTable
+from bayes_assess.measures import MEASURES, OF_CLASSES_THAT_OCCUR, LossTable
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
@@ -26,7 +26,6 @@ from bayes_assess.results.evidence.told import EvidenceBase
 if TYPE_CHECKING:
     from functools import cached_property
 
-_LEFT_OUT = ("balanced_accuracy",)  # averages that leave out classes without labels
 _NOT_DEFINED = (  # of one measure, and of several
     "{} is not defined, as its denominator is 0, and counts as 0.",
     "{} are not defined, as their denominators are 0, and count as 0.",
@@ -165,7 +164,7 @@ class OnMeasures(EvidenceBase):
     def if_undefined(self) -> list[str]:
         """Say of which measures a denominator is, or may be, 0, and what such ratios count as."""
         heads = [re.split(r"[ \[(]", name)[0] for name in self.groups.tolist()]
-        counted = np.isin(heads, [name for name in MEASURES if name not in _LEFT_OUT])
+        counted = np.isin(heads, [name for name in MEASURES if name not in OF_CLASSES_THAT_OCCUR])
         undefined = self.undefined
         known_zero = self.certain & (self.value == 0)
         zero, open_ = undefined & known_zero, ~undefined & counted & known_zero
