@@ -29,6 +29,7 @@ SPREADS = np.array([0.1, 0.2, 0.4, 0.7, 1.1, 1.6, 2.2])
 _GRID = np.linspace(-5.0, 5.0, 61)
 _AT_ONCE, _IN_CACHE = 4_000_000, 200_000  # numbers
 _N_FACTORS = 8  # of either outcome, none less than 1e-13
+_Rows = Int[np.ndarray, " c"] | slice
 
 
 def with_group_effects(
@@ -66,15 +67,14 @@ def with_group_effects(
     prior /= prior.sum(1, keepdims=True)
     effect = np.zeros((len(curves), len(known) + len(others)))
     numbers = len(_GRID) * max(len(labelled), 1)  # of a curve
-    at, scale, seen = _logits(curves[:, labelled]), np.asarray(strength[:, labelled], np.float64), counts[labelled]
+    at, scale = _logits(curves[:, labelled]), np.asarray(strength[:, labelled], np.float64)
+    kinds = _kinds(counts[labelled], of_known)
     for some in _parts(len(curves), _AT_ONCE // numbers):
-        likelihood = np.concatenate(
-            [
-                _likelihood(at[some][few], scale[some][few], seen, of_known, len(known))
-                for few in _parts(len(at[some]), _IN_CACHE // numbers)
-            ],
-            axis=1,
-        )
+        logit, nu = at[some], scale[some]
+        likelihood = np.empty((len(known), len(logit), len(_GRID)))
+        for few in _parts(len(logit), _IN_CACHE // numbers):
+            for kind in kinds:
+                likelihood[kind.groups, few] = kind.likelihood(logit[few], nu[few])
         tau, effect[some, known] = _drawn(rng, likelihood, prior)
         effect[some, others] = _drawn_without_labels(rng, tau, prior, len(others))
     effect += (rng.random(effect.shape) - 0.5) * (_GRID[1] - _GRID[0])
@@ -95,111 +95,187 @@ def _parts(n: int, size: int) -> list[slice]:
     return [slice(start, start + size) for start in range(0, n, size)]
 
 
-def _likelihood(
-    logit: Float[np.ndarray, "S L"],
-    nu: Float[np.ndarray, "S L"],
-    counts: Int[np.ndarray, "L 2"],
-    group: Int[np.ndarray, " L"],
-    n_groups: int,
-) -> Float[np.ndarray, "G S U"]:
-    """Compute the probability of every group's labels at every effect, relative to the most probable one.
+def _kinds(counts: Int[np.ndarray, "L 2"], group: Int[np.ndarray, " L"]) -> list[_FewLabels | _ManyLabels]:
+    """Return the groups of few and of many labels, as far as there are any.
 
     Of rising factorials, in units of nu, as many factors are multiplied as 64 bits hold: all of a group that has few
     labels, as most groups have, and of others so many before a logarithm.
     """
-    likelihood = np.empty((n_groups, len(logit), len(_GRID)))
-    has_few = np.bincount(group, counts.sum(1), n_groups) <= 2 * _N_FACTORS
-    for which, of_cells in ((has_few, _of_few), (~has_few, _of_many)):
-        cells = np.flatnonzero(which[group])
-        if len(cells):
-            likelihood[which] = of_cells(logit[:, cells], nu[:, cells], counts[cells], group[cells])
-    return likelihood
+    few = np.bincount(group, counts.sum(1)) <= 2 * _N_FACTORS
+    return [
+        kind.of(np.flatnonzero(which), np.flatnonzero(which[group]), counts, group)
+        for kind, which in ((_FewLabels, few), (_ManyLabels, ~few))
+        if which.any()
+    ]
 
 
-def _of_few(
-    logit: Float[np.ndarray, "S L"],
-    nu: Float[np.ndarray, "S L"],
-    counts: Int[np.ndarray, "L 2"],
-    group: Int[np.ndarray, " L"],
-) -> Float[np.ndarray, "g S U"]:
-    """Compute it for groups with at most two times `_N_FACTORS` labels each."""
-    product = _Factors.of(logit, nu, counts).product(np.arange(len(counts)), 0, 2 * _N_FACTORS)
-    _, first, size = np.unique(group, return_index=True, return_counts=True)
-    of_groups = product[first]
-    for i in range(1, size.max()):
-        larger = np.flatnonzero(size > i)
-        of_groups[larger] *= product[first[larger] + i]
-    of_groups /= of_groups.max(-1, keepdims=True)
-    return of_groups
-
-
-def _of_many(
-    logit: Float[np.ndarray, "S L"],
-    nu: Float[np.ndarray, "S L"],
-    counts: Int[np.ndarray, "L 2"],
-    group: Int[np.ndarray, " L"],
-) -> Float[np.ndarray, "g S U"]:
-    """Compute it for any groups."""
-    factors, (_, group) = _Factors.of(logit, nu, counts), np.unique(group, return_inverse=True)
-    log = np.zeros((group[-1] + 1, len(logit), len(_GRID)))
-    for start in range(0, int(counts.max()), _N_FACTORS):
-        more = np.flatnonzero((counts > start).any(1))
-        product = factors.product(more, start, start + _N_FACTORS)
-        present, first = np.unique(group[more], return_index=True)
-        log[present] += np.add.reduceat(np.log(product, out=product), first, axis=0)
-    log -= log.max(-1, keepdims=True)
-    return np.exp(log, out=log)
-
-
-class _Factors(NamedTuple):
-    """Rising factorials of some cells with labels; these come first, so that some of them are blocks of memory.
+class _FewLabels(NamedTuple):
+    """Groups with at most two times `_N_FACTORS` labels each.
 
     Attributes
     ----------
-    counts : (L, 2) integers
-        How many factors there are of each kind.
-    shares : two of (c, S, U)
-        The first ones: without the event, and with it, which only cells with events have.
-    rows : two of (L,) integers
-        Which row of them is a cell's.
+    groups : (g,) integers
+        Those of most cells first.
+    cells : (L,) integers
+        Those of most labels first, of the outcome that most labels are.
+    product : _Product
+        Over all cells.
+    turns : list of (c,) integers
+        The first cell of every group, the second one of as many groups as have one, and so on.
+    """
+
+    groups: Int[np.ndarray, " g"]
+    cells: Int[np.ndarray, " L"]
+    product: _Product
+    turns: list[Int[np.ndarray, " c"]]
+
+    @classmethod
+    def of(
+        cls,
+        groups: Int[np.ndarray, " g"],
+        cells: Int[np.ndarray, " L"],
+        counts: Int[np.ndarray, "L 2"],
+        group: Int[np.ndarray, " L"],
+    ) -> _FewLabels:
+        """Find them among all cells with labels, which come in the order of groups."""
+        own = counts[cells]
+        order = np.argsort(-own[:, own.sum(0).argmax()], kind="stable")
+        place = np.argsort(order)
+        _, first, size = np.unique(group[cells], return_index=True, return_counts=True)
+        larger = np.argsort(-size, kind="stable")
+        turns = [place[first[larger[: np.count_nonzero(size > i)]] + i] for i in range(size.max())]
+        product = _Product.of(own[order], np.arange(len(cells)), 0, 2 * _N_FACTORS)
+        return cls(groups[larger], cells[order], product, turns)
+
+    def likelihood(self, logit: Float[np.ndarray, "S L"], nu: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "g S U"]:
+        """Compute the probability of every group's labels at every effect, relative to the most probable one."""
+        product = self.product.over(_Shares.of(logit[:, self.cells], nu[:, self.cells], self.product.has_events))
+        first, *further = self.turns
+        of_groups = product[first]
+        for cells in further:
+            of_groups[: len(cells)] *= product[cells]
+        of_groups /= of_groups.max(-1, keepdims=True)
+        return of_groups
+
+
+class _ManyLabels(NamedTuple):
+    """Any groups.
+
+    Attributes
+    ----------
+    groups : (g,) integers
+    cells : (L,) integers
+        In the order of groups.
+    products : list of (_Product, (p,) integers, (p,) integers)
+        Of some factors, which groups have them, and the first of the cells of each.
+    """
+
+    groups: Int[np.ndarray, " g"]
+    cells: Int[np.ndarray, " L"]
+    products: list[tuple[_Product, Int[np.ndarray, " p"], Int[np.ndarray, " p"]]]
+
+    @classmethod
+    def of(
+        cls,
+        groups: Int[np.ndarray, " g"],
+        cells: Int[np.ndarray, " L"],
+        counts: Int[np.ndarray, "L 2"],
+        group: Int[np.ndarray, " L"],
+    ) -> _ManyLabels:
+        """Find them among all cells with labels, which come in the order of groups."""
+        counts, (_, group), products = counts[cells], np.unique(group[cells], return_inverse=True), []
+        for start in range(0, int(counts.max()), _N_FACTORS):
+            more = np.flatnonzero((counts > start).any(1))
+            present, first = np.unique(group[more], return_index=True)
+            products.append((_Product.of(counts, more, start, start + _N_FACTORS), present, first))
+        return cls(groups, cells, products)
+
+    def likelihood(self, logit: Float[np.ndarray, "S L"], nu: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "g S U"]:
+        """Compute the probability of every group's labels at every effect, relative to the most probable one."""
+        shares = _Shares.of(logit[:, self.cells], nu[:, self.cells], self.products[0][0].has_events)
+        log = np.zeros((len(self.groups), len(logit), len(_GRID)))
+        for factors, present, first in self.products:
+            product = factors.over(shares)
+            log[present] += np.add.reduceat(np.log(product, out=product), first, axis=0)
+        log -= log.max(-1, keepdims=True)
+        return np.exp(log, out=log)
+
+
+class _Shares(NamedTuple):
+    """First factors of rising factorials; cells come first, so that some of them are blocks of memory.
+
+    Attributes
+    ----------
+    of_outcomes : two of (c, S, U)
+        Without the event, and with it, which only cells with events have.
     scatter : (L, S, 1)
         What a factor is less than the next one.
     """
 
-    counts: Int[np.ndarray, "L 2"]
-    shares: tuple[Float[np.ndarray, "L S U"], Float[np.ndarray, "E S U"]]
-    rows: tuple[Int[np.ndarray, " L"], Int[np.ndarray, " L"]]
+    of_outcomes: tuple[Float[np.ndarray, "L S U"], Float[np.ndarray, "E S U"]]
     scatter: Float[np.ndarray, "L S 1"]
 
     @classmethod
-    def of(
-        cls, logit: Float[np.ndarray, "S L"], nu: Float[np.ndarray, "S L"], counts: Int[np.ndarray, "L 2"]
-    ) -> _Factors:
+    def of(cls, logit: Float[np.ndarray, "S L"], nu: Float[np.ndarray, "S L"], has_events: _Rows) -> _Shares:
         """Compute them at every effect."""
         odds = np.exp(logit.T)[:, :, None] * np.exp(_GRID)
-        complement = 1 / (1 + odds)
-        has_events = counts[:, 1] > 0
-        share = odds[has_events] * complement[has_events]
-        rows = np.arange(len(counts)), np.cumsum(has_events) - 1
-        return cls(counts, (complement, share), rows, 1 / nu.T[:, :, None])
+        complement = 1 + odds
+        np.divide(1, complement, out=complement)
+        return cls((complement, odds[has_events] * complement[has_events]), 1 / nu.T[:, :, None])
 
-    def product(self, cells: Int[np.ndarray, " l"], start: int, stop: int) -> Float[np.ndarray, "l S U"]:
-        """Multiply those of some cells whose numbers are in a range."""
-        if start:
-            product = np.ones((len(cells), *self.shares[0].shape[1:]))
+
+class _Product(NamedTuple):
+    """Which factors of rising factorials are multiplied; the same for all curves.
+
+    Attributes
+    ----------
+    has_events : rows
+        Of all cells.
+    cells : rows
+        Cells of the product.
+    none : (c,) integers, optional
+        Rows of the product without the first factor of items without the event; None where it is not among them.
+    factors : list of (outcome, number, rows, rows, rows)
+        Rows of the product that are multiplied by a factor, which rows of the shares of the outcome that is of, and
+        which cells.
+    """
+
+    has_events: _Rows
+    cells: _Rows
+    none: Int[np.ndarray, " c"] | None
+    factors: list[tuple[int, int, _Rows, _Rows, _Rows]]
+
+    @classmethod
+    def of(cls, counts: Int[np.ndarray, "L 2"], cells: Int[np.ndarray, " l"], start: int, stop: int) -> _Product:
+        """Find them for factors of some cells whose numbers are in a range."""
+        has_events = counts[:, 1] > 0
+        shares = np.arange(len(counts)), np.cumsum(has_events) - 1
+        factors, own = [], counts[cells]
+        for outcome, number in enumerate(own.max(0)):
+            for j in range(start + (not start and not outcome), min(stop, number)):
+                further = np.flatnonzero(own[:, outcome] > j)
+                rows = further, shares[outcome][cells[further]], cells[further]
+                factors.append((outcome, j, *map(_as_rows, rows)))
+        none = None if start else np.flatnonzero(own[:, 0] == 0)
+        return cls(_as_rows(np.flatnonzero(has_events)), _as_rows(cells), none, factors)
+
+    def over(self, shares: _Shares) -> Float[np.ndarray, "l S U"]:
+        """Multiply the factors."""
+        first, scatter = shares.of_outcomes[0][self.cells], shares.scatter
+        if self.none is None:
+            product = np.ones(first.shape)
         else:
-            product = self.shares[0][cells]
-            product[self.counts[cells, 0] == 0] = 1
-        for outcome, share in enumerate(self.shares):
-            for j in range(start + (not start and not outcome), stop):
-                further = np.flatnonzero(self.counts[cells, outcome] > j)
-                if not len(further):
-                    break
-                factor = share[self.rows[outcome][cells[further]]]
-                if j:
-                    factor += j * self.scatter[cells[further]]
-                product[further] *= factor
+            product = first.copy() if isinstance(self.cells, slice) else first
+            product[self.none] = 1
+        for outcome, j, rows, of_shares, cells in self.factors:
+            share = shares.of_outcomes[outcome][of_shares]
+            product[rows] *= share + j * scatter[cells] if j else share
         return product
+
+
+def _as_rows(rows: Int[np.ndarray, " c"]) -> _Rows:
+    """Return a slice for the first rows, which are then no copy."""
+    return slice(len(rows)) if np.array_equal(rows, np.arange(len(rows))) else rows
 
 
 def _drawn(
@@ -209,8 +285,10 @@ def _drawn(
     evidence = np.log(likelihood @ prior.T).sum(0)  # (S, T)
     weight = np.exp(evidence - evidence.max(1, keepdims=True))
     tau = _chosen(weight, rng.random(len(weight)))
-    likelihood *= prior[tau]
-    return tau, _GRID[_chosen(likelihood, rng.random((len(tau), len(likelihood))).T).T]
+    uniform, place = rng.random((len(tau), len(likelihood))).T, np.empty((len(likelihood), len(tau)), np.intp)
+    for groups in _parts(len(likelihood), _IN_CACHE // (len(tau) * len(_GRID))):
+        place[groups] = _chosen(likelihood[groups] * prior[tau], uniform[groups])
+    return tau, _GRID[place.T]
 
 
 def _drawn_without_labels(

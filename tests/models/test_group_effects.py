@@ -96,8 +96,10 @@ def test_groups_of_few_labels_and_of_many_have_the_likelihood_that_logarithms_gi
     counts, group = counts[counts.sum(1) > 0], np.sort(group[counts.sum(1) > 0])
     group = np.unique(group, return_inverse=True)[1]
     logit, nu = rng.normal(size=(5, len(counts))), rng.gamma(3, 10, (5, len(counts)))
-    given = logit, nu, counts, group, int(group[-1]) + 1
-    found = group_effects._likelihood(*given)
+    kinds = group_effects._kinds(counts, group)
+    assert len(kinds) == 2
+    found = np.concatenate([kind.likelihood(logit, nu) for kind in kinds])
+    found = found[np.argsort(np.concatenate([kind.groups for kind in kinds]))]
     grid = np.exp(group_effects._GRID)
     share = 1 - 1 / (1 + np.exp(logit)[..., None] * grid)
     cell = stats.betabinom.logpmf(
