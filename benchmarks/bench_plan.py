@@ -3,7 +3,8 @@
     python benchmarks/bench_plan.py [--questions f1 sites accuracy ...] [--labels 50 100] [--repeats 2]
 
 A session on a pool of 20,000 items, or of 3,000 for thirty groups, is told some labels, ten at a time; then it plans
-for an interval half as wide. Every figure is the least of some processes.
+for an interval half as wide. Every figure is the least of some processes. Further questions take up to a minute: bins
+of 55 groups, accuracy by 300 authors, and a mean rating (`--questions bins authors rating`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ found = np.where(rng.random(n) < 0.8, classes, (classes + 1) % 5)
 several = ba.Pool(predictions=found, confidence=rng.beta(5, 1, n), groups={"site": rng.integers(0, 8, n)})
 site = rng.integers(0, 30, 3000)
 thirty = ba.Pool(predictions=found[:3000], groups={"site": site}, classes=range(5))
+if sys.argv[1] in ("bins", "authors"):
+    author = rng.integers(0, 55 if sys.argv[1] == "bins" else 300, n)
+    several = ba.Pool(predictions=found, confidence=rng.beta(5, 1, n), groups={"author": author})
+rating = rng.beta(3, 2, n)
+rated = ba.Pool(predictions=np.clip(rating + rng.normal(0, 0.1, n), 0, 1), bounds=(0, 1))
 pool, labels, asked = {
     "f1": (binary, labels, lambda: ba.Metric("f1")),
     "sites": (by_site, labels, lambda: ba.Metric("f1", by="site")),
@@ -41,6 +47,9 @@ pool, labels, asked = {
     "recall": (several, classes, lambda: ba.GroupRecall("site", positive=1)),
     "confusion": (several, classes, lambda: ba.ConfusionMatrix()),
     "calibration": (several, classes, lambda: ba.Calibration()),
+    "bins": (several, classes, lambda: ba.Calibration(by="author")),
+    "authors": (several, classes, lambda: ba.Metric("accuracy", by="author")),
+    "rating": (rated, rating, lambda: ba.Mean()),
 }[sys.argv[1]]
 a = ba.assess(pool, asked(), seed=0)
 while a.labels_used < int(sys.argv[2]):

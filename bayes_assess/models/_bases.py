@@ -274,10 +274,15 @@ class Agreements(Points):
     def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> Self:
         """Return the posterior of the same prior after these labels in all, its points placed for them."""
 
+    @engine.kept_last
+    def _after(self, agreements: FloatGroups, labels: FloatGroups) -> Self:
+        """Do the same; what a plan answers from at a look is where its next choices start."""
+        return self._with_labels(agreements, labels)
+
     @any_engine
     def update(self, successes: IntGroups, trials: IntGroups) -> Self:
         """Add `successes` agreements among `trials` labels, each (..., K), and place the points anew."""
-        return self._with_labels(self.agreements + floats(successes), self.labels + floats(trials))
+        return self._after(self.agreements + floats(successes), self.labels + floats(trials))
 
     def update_counts(self, counts: IntGroups) -> Self:
         """Add counts (..., K, 2) of outcomes: column 0 disagreements, column 1 agreements."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -282,3 +283,23 @@ def test_designs_and_beliefs_of_users_are_followed_by_their_own_steps():
         assert not follows_at_once(session.design, session._setting.prior)
         plan = session.plan(width=0.5, futures=2)
         assert 0 <= plan.labels.lower <= plan.labels.upper <= 280
+
+
+@pytest.mark.parametrize(
+    "question", [ba.GroupAccuracy(), ba.Calibration(bins=2, by="prediction")], ids=lambda q: q.name
+)
+def test_a_plan_places_points_for_the_same_labels_once(question, monkeypatch):
+    """Answers at a look, and choices after it while no future has arrived, are from one posterior."""
+    session = ba.assess(ba.Pool(predictions=POOL.predictions, confidence=np.full(POOL.n_items, 0.8)), question, seed=1)
+    prior, placed = session._setting.prior, []
+    place = type(prior)._with_labels
+
+    def counted(self, agreements, labels):
+        if self is prior:
+            placed.append((np.shape(labels), np.asarray(labels).tobytes(), np.asarray(agreements).tobytes()))
+        return place(self, agreements, labels)
+
+    monkeypatch.setattr(type(prior), "_with_labels", counted)
+    session.plan(width=0.15, futures=3)
+    assert len(placed) > 3
+    assert all(one != other for one, other in pairwise(placed))

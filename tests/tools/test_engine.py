@@ -204,6 +204,28 @@ def test_eager_steps_compute_once_per_object_and_compiled_ones_whenever_asked():
         assert [one.total, len(one.seen)] == [6, 3]
 
 
+def test_eager_steps_compute_once_for_the_same_arrays_in_turn_as_they_were(monkeypatch):
+    class Added:
+        computed = 0
+
+        @engine.kept_last
+        def total(self, first, second):
+            self.computed += 1
+            return first.sum() + second.sum()
+
+    added, first, second = Added(), np.arange(3.0), np.ones((2, 2))
+    with engine.eager():
+        assert added.total(first, second) == added.total(first.copy(), second) == 7
+        assert added.computed == 1
+        first[0] = 5  # what is kept is not what the caller's arrays have become
+        assert added.total(first, second) == 12
+        assert added.total(first, second[0]) == 10
+        assert Added().total(first, second) == 12
+        monkeypatch.setattr("bayes_assess._tools.engine._kept._MOST", 6)
+        assert added.total(first, second) == added.total(first, second) == 12
+    assert added.computed == 5
+
+
 def test_what_depends_on_the_processor_in_32_bits_is_computed_in_64():
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 40, 40))

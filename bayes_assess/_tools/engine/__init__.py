@@ -36,7 +36,7 @@ from bayes_assess._tools.engine._functions import (
     xlog1py,
     xlogy,
 )
-from bayes_assess._tools.engine._kept import carried, kept
+from bayes_assess._tools.engine._kept import carried, kept, kept_last
 
 __all__ = [
     "at",
@@ -59,6 +59,7 @@ __all__ = [
     "is_traced",
     "jit",
     "kept",
+    "kept_last",
     "log_of_normal",
     "log_sigmoid",
     "log_softmax",

@@ -6,10 +6,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
+import numpy as np
+
 from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.shapes import Array
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+_MOST = 50_000  # numbers of arguments that are kept, as what follows from them may take a hundred times the memory
 
 
 def kept(function: Callable[[S], T]) -> Callable[[S], T]:
@@ -47,6 +52,45 @@ def kept(function: Callable[[S], T]) -> Callable[[S], T]:
         return self.__dict__[name]
 
     return once
+
+
+def kept_last(function: Callable[[S, Array, Array], T]) -> Callable[[S, Array, Array], T]:
+    """Let eager steps compute a method of two arrays once where it is asked for the same ones several times in turn.
+
+    The object keeps what it returned last, unless the arrays are large; see `kept`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dataclasses import dataclass
+    >>> from bayes_assess._tools.engine import eager
+    >>> @dataclass(frozen=True)
+    ... class Numbers:
+    ...     unit: str
+    ...
+    ...     @kept_last
+    ...     def total(self, first, second):
+    ...         print("computed")
+    ...         return f"{first.sum() + second.sum()} {self.unit}"
+    >>> numbers = Numbers("m")
+    >>> with eager():
+    ...     [numbers.total(np.ones(2), np.ones(3)) for _ in range(2)]
+    computed
+    ['5.0 m', '5.0 m']
+    """
+    name = _name(function)
+
+    @wraps(function)
+    def last(self: S, first: Array, second: Array) -> T:
+        if not is_eager() or np.size(first) + np.size(second) > _MOST:
+            return function(self, first, second)
+        known = self.__dict__.get(name)
+        if known is None or not all(map(np.array_equal, known[0], (first, second))):
+            known = tuple(np.array(part) for part in (first, second)), function(self, first, second)
+            self.__dict__[name] = known
+        return known[1]
+
+    return last
 
 
 def carried(before: S, after: S, *functions: Callable[[S], object]) -> S:
