@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bayes_assess.designs._label_models import moments_of
 from bayes_assess.measures import LossTable
 
 _MOST_THRESHOLDS = 32  # of a curve that decisions look at
+_FEW_PAIRS = 0.5  # share of all cells and outputs, up to which they are looked at alone
 
 
 def gains(state: BeliefState) -> Float[Array, " K"]:
@@ -31,7 +32,7 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
 
 def handed_out(before: BeliefState, after: BeliefState) -> BeliefState:
     """Let a state keep what eager steps know of another one from which it differs by pending items and the audit."""
-    known = _believed, _masses, _apart, _at_mean, _outcomes, _share_of_events, _telling
+    known = _believed, _masses, _apart, _at_mean, _outcomes, _pairs, _share_of_events, _telling
     return engine.carried(before, after, *known)
 
 
@@ -163,13 +164,50 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
     if state.measure.n_outcomes == 2:
         return influence, 0.0
     believed, directions, _ = _at_mean(state)
-    apart = directions - otherwise[:, None]  # of an item without the event, with every outcome
     unlike = 1 - xp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
     n_open = (state.unlabelled - state.pending) * unlike
     n_rows = state.errors.mean.shape[0]
-    by_row = engine.at(xp.zeros((n_rows, *apart.shape[1:])))[state.row].add(n_open[:, None, None] * apart)
     # What pending items will tell counts.
-    pending_labels = engine.at(xp.zeros(n_rows))[state.row].add(state.pending * unlike)
-    strength = state.errors.strength + pending_labels
+    strength = state.errors.strength + engine.at(xp.zeros(n_rows))[state.row].add(state.pending * unlike)
+    pairs = _pairs(state)
+    if pairs is not None:
+        cells = pairs.cells
+        shown = pairs.apart + n_open[cells] * pairs.apart / (strength[state.row] + 1)[cells]
+        extra = np.zeros(directions[:, 0].shape, np.float32)
+        extra[cells, pairs.outputs] = unlike[cells] * (wrong[cells].T * shown**2).sum(0)
+        return influence, extra
+    apart = directions - otherwise[:, None]  # of an item without the event, with every outcome
+    by_row = engine.at(xp.zeros((n_rows, *apart.shape[1:])))[state.row].add(n_open[:, None, None] * apart)
     shown = apart + (by_row / (strength[:, None, None] + 1))[state.row]
     return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(xp.float32)
+
+
+class _Pairs(NamedTuple):
+    """Cells and outputs that they bear on.
+
+    Attributes
+    ----------
+    cells, outputs : (P,) integers
+    apart : (O, P)
+        By how much an item without the event, with every outcome, raises the output beyond the mean of such items.
+    """
+
+    cells: Int[np.ndarray, " P"]
+    outputs: Int[np.ndarray, " P"]
+    apart: Float[np.ndarray, "O P"]
+
+
+@engine.kept
+def _pairs(state: BeliefState) -> _Pairs | None:
+    """Return cells and outputs that they bear on, on NumPy, where these are few and labels of a cell tell of it alone.
+
+    Such as numbers by group. None otherwise.
+    """
+    if not engine.is_eager() or len(np.unique(state.row)) < len(state.row):
+        return None
+    _, directions, _ = _at_mean(state)
+    apart = directions - _outcomes(state)[2][:, None]
+    cells, outputs = np.nonzero(apart.any(1))
+    if len(cells) > _FEW_PAIRS * apart[:, 0].size:
+        return None
+    return _Pairs(cells, outputs, np.ascontiguousarray(apart[cells, :, outputs].T))

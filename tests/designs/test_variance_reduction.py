@@ -569,3 +569,20 @@ def test_a_group_of_many_that_is_unlike_its_scores_is_believed_to_be_so_in_sessi
     assert (found.curves[:, cells].mean(0) < 0.75 * np.asarray(alike)[:, cells].mean(0)).all()
     spread = found.draws[:, 0].std()
     assert abs(study.value.ravel()[0] - np.median(found.draws[:, 0])) < 5 * 1.2533 * spread / np.sqrt(512)
+
+
+def test_means_by_group_look_at_a_cell_and_its_own_group_alone(monkeypatch):
+    """Labels of numbers tell of their own cell: what is left out would be multiplied by 0."""
+    rng, n = np.random.default_rng(0), 600
+    rated, group = rng.beta(3, 2, n), rng.integers(0, 5, n)
+    session = ba.assess(ba.Pool(predictions=rated, bounds=(0, 1), groups={"group": group}), ba.Mean(by="group"), seed=0)
+    session.tell(session.ask(12).ids, rng.beta(3, 2, 12))
+    session.ask(3)
+    state = session._state
+    with engine.eager():
+        pairs = _gains._pairs(state)
+        assert pairs is not None
+        assert len(pairs.cells) <= len(state.row)
+        some = gains(state)
+        monkeypatch.setattr(_gains, "_FEW_PAIRS", -1.0)
+        np.testing.assert_array_equal(gains(replace(state)), some)
