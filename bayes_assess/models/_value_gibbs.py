@@ -6,6 +6,7 @@ and their places, then variances given means, then means given variances, with t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,12 +28,12 @@ from bayes_assess.models._value_terms import (
     grain,
     outlying_shares,
     range_parts,
-    spread_out,
     terms,
 )
 
 _CHAINS, _BURN_IN = 64, 30
 _FEW, _FEWEST, _SWEEPS = 512, 8, 16  # draws below which chains are fewer, but not below 8, with so many sweeps of each
+_LOOKED_UP = 8  # labels of a cell to a chain, up to which functions of them are looked up
 
 
 class GibbsDraws(NamedTuple):
@@ -76,8 +77,14 @@ class Gibbs:
         self.at_loss = at_loss(rarity, np)
         self.shares = outlying_shares(SHARES[:, None], rarity, np)  # (Q, K)
         self.at, self.code = np.nonzero(self.counts)  # labels that occur, by cell: E of them
+        self.cell, self.value = self.seen[self.at], self.values[self.code]
         self.times, self.of_cell = self.counts[self.at, self.code], np.eye(len(self.seen))[self.at]
-        self.of_part = np.eye(PARTS)[range_parts(self.values, np)[self.code]]
+        self.part_of = range_parts(self.values, np)
+        self.alike = (self.part_of[:, None] == self.part_of).sum(1)
+        self.by_cell = _Sums.over(self.at, len(self.seen))
+        self.by_part = _Sums.over(self.at * PARTS + self.part_of[self.code], len(self.seen) * PARTS)
+        self.n_labels = self.counts.sum(1)
+        self.log_gammas = _LogGammas.of(self.shares[:, self.seen], self.at_loss[self.seen], self.n_labels, chains)
         self.model = terms(x, group, apart)
         self.tau2, self.level_of = np.unique(self.model.tau2, return_inverse=True)  # of T levels few have their own
         rows = self.model.columns[self.seen]  # none before the first label
@@ -110,16 +117,15 @@ class Gibbs:
         rng, seen = self.rng, self.seen
         mean, variance, own = self.state[:3]
         near, *outliers = self._outliers()
-        n = near @ self.of_cell  # (S, L)
-        value = self.values[self.code]
-        total = near * (value - mean[:, seen][:, self.at]) ** 2 @ self.of_cell + n * self.grain
+        n = self.by_cell(near).astype(np.float64)  # (S, L)
+        total = near * (self.value - mean[:, self.cell]) ** 2 @ self.of_cell + n * self.grain
         precision = (1 / variance).sum(1)
         sigma2 = rng.gamma(SIGMA_SHAPE + self.n_cells * NU / 2, 1 / (SIGMA_SHAPE / SIGMA_MEAN + NU / 2 * precision))
         shape, rate = np.full(mean.shape, NU / 2), np.repeat(NU / 2 * sigma2[:, None], self.n_cells, axis=1)
         shape[:, seen] += n / 2
         rate[:, seen] += total / 2
         variance = rate / rng.standard_gamma(shape)
-        observed = near * value @ self.of_cell / np.maximum(n, 1)
+        observed = near * self.value @ self.of_cell / np.maximum(n, 1)
         self.state = GibbsDraws(*self._means(n, observed, variance, own), *outliers)
         return self.state
 
@@ -127,30 +133,31 @@ class Gibbs:
         """Draw which labels are near the means of their cells, (S, E), the shares of others and their places."""
         rng, seen = self.rng, self.seen
         mean, variance, _, before, part, common = self.state
-        spread2 = variance[:, seen][:, self.at] + self.grain
-        away = (self.values[self.code] - mean[:, seen][:, self.at]) ** 2 / spread2
+        spread2 = variance[:, self.cell] + self.grain
+        away = (self.value - mean[:, self.cell]) ** 2 / spread2
         near = np.sqrt(6 / np.pi * self.grain / spread2) * np.exp(-away / 2)  # of a class, as wide as the grain says
-        share = before[:, seen][:, self.at]
-        out = share * spread_out(part[:, seen], self.values, np)[:, self.at, self.code]
+        share = before[:, self.cell]
+        out = share * self._spread_out(part[:, seen])
         apart = rng.binomial(self.times, out / (out + (1 - share) * near))
-        by_cell, n = apart @ self.of_cell, self.counts.sum(1)
+        by_cell = self.by_cell(apart)
         # Outliers that every cell may have say nothing of the cell's own.
-        own = rng.binomial(by_cell.astype(np.int64), 1 - LEAST / before[:, seen])
-        share = LEAST + (1 - LEAST) * self._own_share(own, n - by_cell)
-        places = np.swapaxes((apart[:, :, None] * self.of_part).swapaxes(1, 2) @ self.of_cell, 1, 2)  # (S, L, B)
+        own = rng.binomial(by_cell, 1 - LEAST / before[:, seen])
+        share = LEAST + (1 - LEAST) * self._own_share(own, self.n_labels - by_cell)
+        places = self.by_part(apart).reshape(*by_cell.shape, PARTS)
         expected = np.repeat(GATHERED * common[:, None], self.n_cells, axis=1)
-        new_draws = _new_draws(rng, places.astype(np.int64), expected[:, seen])
+        new_draws = _new_draws(rng, places, expected[:, seen])
         expected[:, seen] += places
         return self.times - apart, share, _dirichlet(rng, expected), _dirichlet(rng, PART_PRIOR + new_draws.sum(1))
 
-    def _own_share(self, own: Int[np.ndarray, "S L"], rest: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "S K"]:
+    def _spread_out(self, part: Float[np.ndarray, "S L B"]) -> Float[np.ndarray, "S E"]:
+        """Return the probabilities of the labels that occur, each in its cell: those of `_value_terms.spread_out`."""
+        of_classes = part[..., self.part_of] / self.alike
+        return of_classes[:, self.at, self.code] / of_classes.sum(-1)[:, self.at]
+
+    def _own_share(self, own: Int[np.ndarray, "S L"], rest: Int[np.ndarray, "S L"]) -> Float[np.ndarray, "S K"]:
         """Draw the shares of outliers that cells have of their own, given outliers and other labels."""
         rng, seen = self.rng, self.seen
-        p, n = self.shares[:, seen], own + rest
-        usual = gammaln(OWN * p + own[:, None]) + gammaln(OWN * (1 - p) + rest[:, None])  # (S, Q, L), q summed out
-        usual += gammaln(OWN) - gammaln(OWN * p) - gammaln(OWN * (1 - p)) - gammaln(OWN + n)[:, None]
-        lost = gammaln(1 + own) + gammaln(1 + rest) - gammaln(2 + n)  # of a uniform distribution
-        usual, lost = usual + np.log1p(-self.at_loss[seen]), lost + np.log(self.at_loss[seen])
+        usual, lost = self.log_gammas(own, rest)  # (S, Q, L), q summed out, and (S, L) of a uniform distribution
         evidence = np.logaddexp(usual, lost[:, None]).sum(-1)
         level = (evidence + rng.gumbel(size=evidence.shape)).argmax(1)
         chance = np.repeat(self.at_loss[None], len(level), axis=0)
@@ -179,7 +186,10 @@ class Gibbs:
         rows, level_of = model.columns[seen], self.level_of
         inner = (weight @ self.squares).reshape(*weight.shape[:2], n_terms, n_terms)
         scale = np.sqrt(model.variance)[:, None, :]  # coefficients in units of their prior, which may be 0
-        inner = inner[level_of] * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)  # (T, S, P, P)
+        inner = inner[level_of]  # (T, S, P, P), changed in place
+        inner *= scale[..., None, :]
+        inner *= scale[..., :, None]
+        np.einsum("...pp->...p", inner)[:] += 1
         rhs = ((weight * own) @ rows)[level_of] * scale
         lower = np.linalg.cholesky(inner)
         half = np.linalg.solve(lower, rhs[..., None])[..., 0]  # (T, S, P)
@@ -198,6 +208,73 @@ class Gibbs:
         mean[:, seen] = centre + np.sqrt(sure * error) * rng.standard_normal(centre.shape)
         rate = (TAILS + (mean - line) ** 2 / tau2) / 2
         return mean, variance, rate / rng.standard_gamma((TAILS + 1) / 2, rate.shape)
+
+
+class _Sums(NamedTuple):
+    """Sums of whole numbers (S, E) over what is of one place, (S, N)."""
+
+    order: Int[np.ndarray, " E"]
+    present: Int[np.ndarray, " P"]
+    first: Int[np.ndarray, " P"]
+    size: int
+
+    @classmethod
+    def over(cls, place: Int[np.ndarray, " E"], size: int) -> _Sums:
+        order = np.argsort(place, kind="stable")
+        return cls(order, *np.unique(place[order], return_index=True), size)
+
+    def __call__(self, numbers: Int[np.ndarray, "S E"]) -> Int[np.ndarray, "S N"]:
+        sums = np.zeros((len(numbers), self.size), np.int64)
+        if len(self.first):
+            sums[:, self.present] = np.add.reduceat(numbers[:, self.order], self.first, axis=1)
+        return sums
+
+
+class _LogGammas(NamedTuple):
+    """Log probabilities of outliers and other labels of cells, at every level of their share and at a loss.
+
+    Where cells have few labels the logarithms of Gamma functions are looked up.
+    """
+
+    usual: Float[np.ndarray, "Q L"]  # of no label
+    no_loss: Float[np.ndarray, " L"]
+    loss: Float[np.ndarray, " L"]
+    outlying: Callable[[Int[np.ndarray, "S L"]], Float[np.ndarray, "S Q L"]]
+    near: Callable[[Int[np.ndarray, "S L"]], Float[np.ndarray, "S Q L"]]
+    other: Callable[[Int[np.ndarray, "S L"]], Float[np.ndarray, "S 1 L"]]
+    plus_one: Callable[[Int[np.ndarray, "S L"]], Float[np.ndarray, "S 1 L"]]
+    plus_two: Callable[[Int[np.ndarray, "S L"]], Float[np.ndarray, "S 1 L"]]
+
+    @classmethod
+    def of(
+        cls, share: Float[np.ndarray, "Q L"], at_loss: Float[np.ndarray, " L"], n: Int[np.ndarray, " L"], chains: int
+    ) -> _LogGammas:
+        most = int(n.max(initial=0))
+        most = most if most < _LOOKED_UP * chains else None
+        first, second, one = OWN * share, OWN * (1 - share), np.ones((1, len(n)))
+        usual = gammaln(OWN) - gammaln(first) - gammaln(second)
+        shifts = first, second, OWN * one, one, 2 * one
+        return cls(usual, np.log1p(-at_loss), np.log(at_loss), *(_log_gamma_from(shift, most) for shift in shifts))
+
+    def __call__(
+        self, own: Int[np.ndarray, "S L"], rest: Int[np.ndarray, "S L"]
+    ) -> tuple[Float[np.ndarray, "S Q L"], Float[np.ndarray, "S L"]]:
+        n = own + rest
+        usual = self.outlying(own) + self.near(rest)
+        usual += self.usual - self.other(n)
+        lost = (self.plus_one(own) + self.plus_one(rest) - self.plus_two(n))[:, 0]
+        return usual + self.no_loss, lost + self.loss
+
+
+def _log_gamma_from(
+    start: Float[np.ndarray, "Q L"], most: int | None
+) -> Callable[[Int[np.ndarray, "S L"]], Float[np.ndarray, "S Q L"]]:
+    """Return the function of numbers of every cell that is log Gamma (start + number), from a table up to `most`."""
+    if most is None:
+        return lambda number: gammaln(start + number[:, None])
+    table, place = gammaln(start + np.arange(most + 1)[:, None, None]).ravel(), np.arange(start.size)
+    place = place.reshape(start.shape)
+    return lambda number: table.take(number[:, None] * start.size + place)
 
 
 def _new_draws(

@@ -16,6 +16,7 @@ from jax import random
 from numpyro.infer import Predictive
 
 from bayes_assess._tools import engine
+from bayes_assess.models import _value_gibbs
 from bayes_assess.models._value_gibbs import Gibbs
 from bayes_assess.models._value_terms import LEAST, SHARES, terms, within
 from bayes_assess.models.valued_labels import ValuedLabels, program
@@ -157,3 +158,17 @@ def test_posteriors_of_simulated_labels_are_calibrated():
 @pytest.mark.parametrize("faulty", ["labels counted thrice", "scale reversed"])
 def test_calibration_finds_planted_faults(faulty):
     assert min(uniformity(column, DRAWS, bins=4) for column in ranked(faulty).T) < 8e-5
+
+
+def test_functions_of_few_labels_are_looked_up_and_of_many_computed_to_the_same_draws(monkeypatch):
+    counts = np.random.default_rng(3).poisson(0.1, (len(X), len(GRID)))
+    counts[2] = 0
+
+    def drawn():
+        return Gibbs(X, GROUP, RARITY, GRID, counts, APART, np.random.default_rng(0), chains=8).run(40)
+
+    looked_up = drawn()
+    assert counts.sum(1).max() < _value_gibbs._LOOKED_UP * 8
+    monkeypatch.setattr(_value_gibbs, "_LOOKED_UP", 0)
+    for one, other in zip(looked_up, drawn(), strict=True):
+        np.testing.assert_array_equal(one, other)
