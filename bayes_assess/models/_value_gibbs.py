@@ -84,7 +84,8 @@ class Gibbs:
         self.by_cell = _Sums.over(self.at, len(self.seen))
         self.by_part = _Sums.over(self.at * PARTS + self.part_of[self.code], len(self.seen) * PARTS)
         self.n_labels = self.counts.sum(1)
-        self.log_gammas = _LogGammas.of(self.shares[:, self.seen], self.at_loss[self.seen], self.n_labels, chains)
+        share, at_loss_there = (np.asarray(part)[..., self.seen] for part in (self.shares, self.at_loss))
+        self.log_gammas = _LogGammas.of(share, at_loss_there, self.n_labels, chains)
         self.model = terms(x, group, apart)
         self.tau2, self.level_of = np.unique(self.model.tau2, return_inverse=True)  # of T levels few have their own
         rows = self.model.columns[self.seen]  # none before the first label
