@@ -3,6 +3,7 @@
     BAYES_ASSESS_POOLS=folder python benchmarks/study_unknown_classes.py [--set package] [--pools 30] [--seed 1]
         [--campaigns 2] [--minutes 15] [--rows benchmarks/results/unknown_classes.jsonl]
     ... --set "no such share" --change none
+    ... --set "occur" --change occur
     ... --set "N(-1, 1.5)" --change -1,1.5
     ... --report [--by-kind]
 
@@ -92,9 +93,12 @@ def declared(rng: np.random.Generator, pool: ba.Pool, labels: np.ndarray, scored
 
 @contextmanager
 def using(change: str | None) -> Iterator[None]:
-    """Replace the prior of logit nu, or leave it out."""
+    """Replace the prior of logit nu, leave it out, or leave out that such classes may not occur."""
     if change is None:
         yield
+    elif change == "occur":
+        with mock.patch.object(hierarchical_confusion, "_without_unpredicted", return_value=None):
+            yield
     elif change == "none":
         with mock.patch.object(hierarchical_confusion, "shares_of_new", return_value=None):
             yield
@@ -170,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_row_options(parser, "unknown_classes.jsonl")
     parser.add_argument("--set", default="package", help="what the prior is called")
-    parser.add_argument("--change", metavar="MEAN,SD", help="of the logit of the share, or none")
+    parser.add_argument("--change", metavar="MEAN,SD", help="of the logit of the share, none, or occur")
     parser.add_argument("--pools", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--campaigns", type=int, default=2)

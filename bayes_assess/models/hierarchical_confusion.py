@@ -13,8 +13,9 @@ Scores may know nothing of how frequent classes are. Where sizes are known with 
 predicted as every class, told_k are the scores' shares with probability 1/2, and with 1/4 each, for all rows alike,
 these times the first or the second power of the sizes, normalised (`_error_shares.shares_resized`).
 Where some classes are predicted for no item, as those are that a system does not know, even_k gives way to
-(1 - nu) even_k + nu new_k, with new_k uniform over them and logit nu ~ Normal(0, 2). Plate ``item`` (N):
-label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
+(1 - nu) even_k + nu new_k, with new_k uniform over them and logit nu ~ Normal(0, 2); but with probability 1/3 no item
+is of such a class, for all rows alike, and told_k and even_k have shares of the other classes alone
+(`_error_shares.shares_if_unpredicted`). Plate ``item`` (N): label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
 
 Agreements and errors are independent, in the prior and so in the posterior. Given (kappa, lambda, nu) the posterior is
 `NestedDirichlet`. The posterior of their logarithms and logits is carried by J weighted points
@@ -43,7 +44,13 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Points
-from bayes_assess.models._error_shares import check_predicted, shares_by_sizes, shares_of_new, shares_resized
+from bayes_assess.models._error_shares import (
+    check_predicted,
+    shares_by_sizes,
+    shares_if_unpredicted,
+    shares_of_new,
+    shares_resized,
+)
 from bayes_assess.models._numerics.dirichlet_points import (
     CONCENTRATION,
     MIX,
@@ -51,6 +58,7 @@ from bayes_assess.models._numerics.dirichlet_points import (
     mean_rows,
     of_reading,
     reading_log_weights,
+    readings_of,
     weighted_points,
 )
 from bayes_assess.models.belief import merge_columns
@@ -81,6 +89,7 @@ def program(
     even: Float[Array, "K O"],
     new: Float[Array, "K O"] | None = None,
     resized: Float[Array, "H K O"] | None = None,
+    never: Float[Array, "2 K O"] | None = None,
 ) -> None:
     """Run the generative program: a regression of agreements, shares of errors around the scores', a label per item.
 
@@ -92,7 +101,7 @@ def program(
         Outcomes; left out, the program simulates them.
     covariates, location, scale : (K, P), (P,), (P,)
         As in `hierarchical_accuracy.program`.
-    own, told, even, new, resized : (K,), (K, O), (K, O), (K, O) or None, (H, K, O) or None
+    own, told, even, new, resized, never : (K,), (K, O), (K, O), (K, O) or None, (H, K, O) or None, (2, K, O) or None
         As in `HierarchicalConfusion`; here every outcome is possible.
 
     Examples
@@ -112,14 +121,13 @@ def program(
     own, told, even = (xp.asarray(x) for x in (own, told, even))
     expected, strength = regression(covariates, location, scale)
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
-    readings = told[None] if resized is None else xp.concatenate([told[None], xp.asarray(resized)])
-    tables, logits = [readings, even], [xp.asarray(numpyro.sample("logit_mix", dist.Normal(*MIX)))]
+    tables, logits = readings_of(told, even, new, resized, never), []
+    logits.append(xp.asarray(numpyro.sample("logit_mix", dist.Normal(*MIX))))
     if new is not None:
-        tables.append(xp.asarray(new))
         logits.append(xp.asarray(numpyro.sample("logit_new", dist.Normal(*NEW))))
     n_rows, n_outcomes = told.shape
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
-    q = xp.take_along_axis(mean_rows(tables, logits), place[None], axis=-1)  # (H + 1, K, O - 1)
+    q = xp.take_along_axis(mean_rows(tables, logits), place[None], axis=-1)  # (R, K, O - 1)
     counts, row = counts_of(predictions, labels, n_rows, n_outcomes), xp.arange(n_rows)
     agreements, errors = counts[row, own], xp.take_along_axis(counts, place, axis=1)
     with numpyro.plate("prediction", n_rows):
@@ -129,7 +137,8 @@ def program(
         log_right, log_wrong = xp.moveaxis(charts.log_shares(logit), -1, 0)
     share = xp.zeros((n_rows, 1))
     if n_outcomes > 2:
-        error_prior = charts.RowsReadAlike(kappa * q, xp.asarray(reading_log_weights(len(q))), errors)
+        log_prior = xp.asarray(reading_log_weights(len(q), never is not None))
+        error_prior = charts.RowsReadAlike(kappa * q, log_prior, errors)
         share = charts.log_shares(xp.asarray(numpyro.sample("error_logit", error_prior)))
     log_theta = xp.zeros(told.shape).at[row[:, None], place].set(log_wrong[:, None] + share).at[row, own].set(log_right)
     numpyro.deterministic("theta", xp.exp(log_theta))
@@ -137,7 +146,7 @@ def program(
         numpyro.sample("label", dist.CategoricalLogits(log_theta[predictions]), obs=labels)
 
 
-_TABLES = ("told", "even", "counts", "new", "resized")
+_TABLES = ("told", "even", "counts", "new", "resized", "never")
 _POINTS = ("log_kappa", "logit_mix", "log_weight", "logit_new")
 _DATA = ["agreement", "own", *_TABLES, *_POINTS]
 
@@ -169,6 +178,8 @@ class HierarchicalConfusion(Points):
     resized : (H, K, O), optional
         Shares by the scores if these know nothing of how frequent classes are: other readings of `told`. The points
         are those of `told` and then of each of these, equally many.
+    never : (2, K, O), optional
+        Shares told and even if no item is of the classes that are predicted for none: one more reading.
 
     Examples
     --------
@@ -189,6 +200,7 @@ class HierarchicalConfusion(Points):
     new: Float[Array, "K O"] | Float[np.ndarray, "K O"] | None = None
     logit_new: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"] | None = None
     resized: Float[Array, "H K O"] | Float[np.ndarray, "H K O"] | None = None
+    never: Float[Array, "2 K O"] | Float[np.ndarray, "2 K O"] | None = None
 
     @classmethod
     @any_engine
@@ -239,14 +251,15 @@ class HierarchicalConfusion(Points):
         new = shares_of_new(known)
         if shares is None:
             told = shares_by_sizes(sizes)
-            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), told, even, new)
+            never = _without_unpredicted(told, even, known)
+            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), told, even, new, None, never)
         told = np.where(diagonal, 0.0, shares)
         told /= told.sum(1, keepdims=True)
         accuracy = np.diagonal(shares).copy()
         if known.any():  # of the others nothing is known: not even that their scores are low
             accuracy[~known] = accuracy[known].mean()
-        agreement, resized = HierarchicalAccuracy.from_prior(mean_score=accuracy), shares_resized(told, sizes)
-        return _with_points(agreement, np.arange(n), told, even, new, resized)
+        agreement, never = HierarchicalAccuracy.from_prior(mean_score=accuracy), _without_unpredicted(told, even, known)
+        return _with_points(agreement, np.arange(n), told, even, new, shares_resized(told, sizes), never)
 
     @any_engine
     def update_counts(self, counts: IntMatrix) -> HierarchicalConfusion:
@@ -254,7 +267,8 @@ class HierarchicalConfusion(Points):
         counts = xp.asarray(counts).astype(xp.float64)
         agreements, _ = split_counts(counts, self.own)
         agreement = self.agreement.update(agreements, counts.sum(-1))
-        return _with_points(agreement, self.own, self.told, self.even, self.new, self.resized, self.counts + counts)
+        tables = self.told, self.even, self.new, self.resized, self.never
+        return _with_points(agreement, self.own, *tables, self.counts + counts)
 
     @any_engine
     def refreshed(self) -> HierarchicalConfusion:
@@ -289,7 +303,9 @@ class HierarchicalConfusion(Points):
         prior = self.agreement.program_arguments()
         regression = {name: prior[name] for name in ("covariates", "location", "scale")}
         errors = {"own": own, "told": told, "even": even}
-        errors |= {name: np.asarray(x) for name in ("new", "resized") if (x := getattr(self, name)) is not None}
+        errors |= {
+            name: np.asarray(x) for name in ("new", "resized", "never") if (x := getattr(self, name)) is not None
+        }
         return {"predictions": predictions, "labels": labels, **regression, **errors}
 
     @any_engine
@@ -299,11 +315,9 @@ class HierarchicalConfusion(Points):
         _, errors = split_counts(counts[cell][None], own[cell][None])
         agrees = outcome == own[cell]
         kappa = xp.exp(xp.asarray(self.log_kappa))
-        told, *tables = (table[cell, outcome] for table in self._tables)
-        if self.resized is not None:
-            n_points = kappa.shape[-1]
-            told = of_reading(told, xp.asarray(self.resized)[:, cell, outcome], xp.arange(n_points), n_points)
-        q = mean_rows([told, *tables], self._logits)
+        n_points = kappa.shape[-1]
+        tables = [of_reading(table[:, cell, outcome], xp.arange(n_points), n_points) for table in self._readings]
+        q = mean_rows(tables, self._logits)
         chance = kappa * q + errors[0, outcome]
         likelihood = xp.where(agrees, 1.0, chance / (kappa + errors.sum()))
         return replace(
@@ -361,9 +375,9 @@ class HierarchicalConfusion(Points):
         return replace(self, own=own, **tables)
 
     @property
-    def _tables(self) -> list[Array]:
-        """Shares told, even and perhaps new, as `mean_rows` mixes them."""
-        return [xp.asarray(x) for x in (self.told, self.even, self.new) if x is not None]
+    def _readings(self) -> list[Array]:
+        """Shares told, even and perhaps new, by reading."""
+        return readings_of(self.told, self.even, self.new, self.resized, self.never)
 
     @property
     def _logits(self) -> list[Array]:
@@ -378,8 +392,8 @@ class HierarchicalConfusion(Points):
     def _moments(self):
         """Moments of the mixture.
 
-        Under every point the mean of phi is linear in (told, resized, even, new, errors), with coefficients that rows
-        alone have, so that no K x O x J array is ever made.
+        Under every point the mean of phi is linear in shares by reading and errors, with coefficients that rows alone
+        have, so that no K x O x J array is ever made.
         """
         _, errors = split_counts(xp.asarray(self.counts), self.own)
         kappa = xp.exp(xp.asarray(self.log_kappa))[..., None, :]
@@ -388,13 +402,17 @@ class HierarchicalConfusion(Points):
         for logit in self._logits:
             share = engine.sigmoid(logit)[..., None, :]
             coefficients, rest = [*coefficients, rest * (1 - share)], rest * share
-        tables, coefficients = self._tables, [*coefficients, rest]
-        if self.resized is not None:
-            n, n_points = len(self.resized), kappa.shape[-1]
-            reading = of_reading(0, 1 + xp.arange(n), xp.arange(n_points), n_points)
-            tables[1:1] = xp.asarray(self.resized)
-            coefficients[:1] = [coefficients[0] * (reading == h) for h in range(n + 1)]
-        part = xp.stack([x / total for x in (*coefficients, 1)], axis=-1)  # (..., K, J, 3 to 6)
+        readings, n_points = self._readings, kappa.shape[-1]
+        n = len(readings[0])
+        reading = of_reading(xp.arange(n), xp.arange(n_points), n_points)
+        told, *others = [*coefficients, rest]
+        tables = [*readings[0], *(table[0] for table in readings[1:])]
+        coefficients = [told * (reading == r) for r in range(n)] if n > 1 else [told]
+        coefficients += others if self.never is None else [x * (reading < n - 1) for x in others]
+        if self.never is not None:
+            tables.append(xp.asarray(self.never)[1])
+            coefficients.append(sum(others) * (reading == n - 1))
+        part = xp.stack([x / total for x in (*coefficients, 1)], axis=-1)  # (..., K, J, 3 to 8)
         basis = xp.stack([*(xp.broadcast_to(x, errors.shape) for x in tables), errors], axis=-1)
         center = (w[..., None] * part).sum(-2)
         off, narrow = part - center[..., None, :], w / (total + 1)
@@ -430,8 +448,8 @@ class HierarchicalConfusion(Points):
             key_point, key_share = engine.random.split(engine.random.fold_in(key_errors, row))
             of_row = {name: x[row % n_rows][None] for name, x in tables.items()}
             of_row |= {name: x[row // n_rows] for name, x in points.items()}
-            if self.resized is not None:
-                of_row["resized"] = xp.asarray(self.resized)[:, row % n_rows][:, None]
+            several = {"resized": self.resized, "never": self.never}
+            of_row |= {name: xp.asarray(x)[:, row % n_rows][:, None] for name, x in several.items() if x is not None}
             alone = replace(self, counts=counts[row], **of_row)
             alpha = _parameters(alone, engine.random.categorical(key_point, alone.log_weight, shape=(n,)))
             return row_draws(key_share, agreement[:, row][:, None], alpha, alone.own)[:, 0]
@@ -439,14 +457,24 @@ class HierarchicalConfusion(Points):
         return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)
 
 
-def _with_points(agreement, own, told, even, new, resized=None, counts=None) -> HierarchicalConfusion:
+def _without_unpredicted(
+    told: Float[np.ndarray, "C C"], even: Float[np.ndarray, "C C"], predicted: np.ndarray
+) -> Float[np.ndarray, "2 C C"] | None:
+    """Return shares told and even if no item is of classes that are never predicted; None where that says nothing."""
+    others = shares_if_unpredicted(np.stack([told, even]), predicted)
+    return others[-1] if others else None
+
+
+def _with_points(agreement, own, told, even, new, resized=None, never=None, counts=None) -> HierarchicalConfusion:
     own, told, even = (xp.asarray(x) for x in (own, told, even))
-    new, resized = (None if x is None else xp.asarray(x) for x in (new, resized))
+    new, resized, never = (None if x is None else xp.asarray(x) for x in (new, resized, never))
     counts = xp.zeros(told.shape) if counts is None else counts
     errors = split_counts(counts, own)[1]
-    log_kappa, logit_mix, logit_new, log_weight = weighted_points(told, even, new, errors, resized)
+    log_kappa, logit_mix, logit_new, log_weight = weighted_points(
+        readings_of(told, even, new, resized, never), errors, never is not None
+    )
     return HierarchicalConfusion(
-        agreement, own, told, even, counts, log_kappa, logit_mix, log_weight, new, logit_new, resized
+        agreement, own, told, even, counts, log_kappa, logit_mix, log_weight, new, logit_new, resized, never
     )
 
 
@@ -454,10 +482,8 @@ def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -
     """Dirichlet parameters of the errors at chosen points."""
     _, errors = split_counts(xp.asarray(belief.counts), belief.own)
     log_kappa, *logits = (_taken(x, point)[..., None, None] for x in (belief.log_kappa, *belief._logits))
-    told, *tables = belief._tables
-    if belief.resized is not None:
-        told = of_reading(told, belief.resized, point, np.shape(belief.log_kappa)[-1])
-    return xp.exp(log_kappa) * mean_rows([told, *tables], logits) + errors
+    tables = [of_reading(table, point, np.shape(belief.log_kappa)[-1]) for table in belief._readings]
+    return xp.exp(log_kappa) * mean_rows(tables, logits) + errors
 
 
 def _taken(values: Array, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch"]:

@@ -61,19 +61,22 @@ def by_fine_grid(prior, counts):
         share = special.expit(logit_new)[:, None, None]
         even = (1 - share) * even + share * prior.new
     own = np.arange(counts.shape[1]) == np.asarray(prior.own)[:, None]
-    readings = [(prior.told, 0.0)]
+    readings = [(prior.told, even, 0.0)]
     if prior.resized is not None:
-        readings = [(prior.told, np.log(1 / 2)), *((told, np.log(1 / 4)) for told in prior.resized)]
+        readings = [(prior.told, even, np.log(1 / 2)), *((told, even, np.log(1 / 4)) for told in prior.resized)]
+    if prior.never is not None:  # with probability 1/3 no item is of the classes that are never predicted
+        readings = [(told, of_all, weight + np.log(2 / 3)) for told, of_all, weight in readings]
+        readings.append((*prior.never, np.log(1 / 3)))
     errors = np.where(own, 0, counts)
     total = kappa[:, :, 0] + errors.sum(1)
     log_hyper = (special.gammaln(kappa[:, :, 0]) - special.gammaln(total)).sum(1)
     log_hyper += stats.norm.logpdf(log_kappa, np.log(12), 1.5) + stats.norm.logpdf(logit, -1, 1.5)
     if logit_new is not None:
         log_hyper += stats.norm.logpdf(logit_new, 0, 2)
-    alpha = np.concatenate([kappa * ((1 - mix) * told + mix * even) for told, _ in readings])
+    alpha = np.concatenate([kappa * ((1 - mix) * told + mix * of_all) for told, of_all, _ in readings])
     positive, total = np.where(alpha > 0, alpha, 1), np.tile(total, (len(readings), 1))
     terms = (special.gammaln(positive + errors) - special.gammaln(positive)).sum((1, 2))
-    log_p = terms + np.concatenate([log_hyper + log_weight for _, log_weight in readings])
+    log_p = terms + np.concatenate([log_hyper + log_weight for *_, log_weight in readings])
     p = np.exp(log_p - log_p.max())
     evidence = np.log(p.sum() * area) + log_p.max()
     p /= p.sum()
@@ -357,10 +360,30 @@ def test_a_class_that_is_never_predicted_is_told_nothing():
 def test_rows_without_labels_learn_of_a_class_that_is_never_predicted():
     counts = np.array([[40, 0, 0, 9], [0, 40, 0, 9], [0, 0, 0, 0], [0, 0, 0, 0]])
     of_it = lambda belief: float(shares(belief)[0][2, 3])  # noqa: E731
-    deaf = replace(UNKNOWN, new=None, logit_new=None)
+    deaf = replace(UNKNOWN, new=None, logit_new=None, never=None)
     assert of_it(UNKNOWN.update_counts(counts)) > 0.7 > 0.4 > of_it(deaf.update_counts(counts))
     none = UNKNOWN.update_counts(np.array([[40, 9, 0, 0], [0, 40, 9, 0], [0, 0, 0, 0], [0, 0, 0, 0]]))
-    assert of_it(none) < 0.2 < of_it(UNKNOWN)
+    assert of_it(none) < 0.1 < of_it(UNKNOWN)
+
+
+@pytest.mark.parametrize("given", [{"mean_scores": KNOWN}, {"n_classes": 4}], ids=["with scores", "without"])
+def test_a_class_that_is_never_predicted_may_not_occur_at_all(given):
+    """It is in doubt before any label, more so the more errors are of other classes, and one label settles it."""
+    prior = HierarchicalConfusion.from_prior(predicted=[400, 300, 200, 0], **given)
+
+    def probability(belief):
+        reading = np.arange(belief.log_weight.shape[-1]) * len(prior._readings[0]) // belief.log_weight.shape[-1]
+        return float(np.asarray(belief.weight)[reading == reading.max()].sum())
+
+    assert probability(prior) == pytest.approx(1 / 3, abs=1e-3)
+    others = np.array([[40, 9, 5, 0], [8, 40, 9, 0], [6, 9, 30, 0], [0, 0, 0, 0]])
+    without = prior.update_counts(others)
+    assert probability(without) > 1 / 2
+    draws = np.asarray(without.sample(jax.random.key(0), 2000))[:, :3, 3]
+    assert (draws.max(1) < 1e-6).mean() > 1 / 2
+    with_one = others + np.array([[0, 0, 0, 1], *np.zeros((3, 4), int)])
+    assert probability(prior.update_counts(with_one)) < 0.01
+    assert probability(without.observe(np.int64(0), np.int64(3))) < 0.01
 
 
 @pytest.mark.parametrize(
