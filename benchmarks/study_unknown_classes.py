@@ -97,7 +97,7 @@ def using(change: str | None) -> Iterator[None]:
     if change is None:
         yield
     elif change == "occur":
-        with mock.patch.object(hierarchical_confusion, "_without_unpredicted", return_value=None):
+        with mock.patch.object(hierarchical_confusion, "shares_without_unpredicted", return_value=None):
             yield
     elif change == "none":
         with mock.patch.object(hierarchical_confusion, "shares_of_new", return_value=None):

@@ -87,12 +87,27 @@ def shares_if_unpredicted(
     >>> [shares[0, 0].round(2).tolist() for shares in found]  # errors of predictions of the first class
     [[0.0, 0.4, 0.6], [0.0, 0.1, 0.9], [0.0, 1.0, 0.0]]
     """
-    new = shares_of_new(predicted)
-    if new is None:
+    new, never = shares_of_new(predicted), shares_without_unpredicted(shares, predicted)
+    if new is None or never is None:
         return []
+    return [*((1 - more) * shares + more * new for more in _MORE), never]
+
+
+def shares_without_unpredicted(
+    shares: Float[np.ndarray, "N C C"], predicted: np.ndarray
+) -> Float[np.ndarray, "N C C"] | None:
+    """Share errors anew if no item is of classes that are never predicted; None where that says nothing of its own.
+
+    Examples
+    --------
+    >>> even = np.array([[[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]])
+    >>> shares_without_unpredicted(even, np.array([True, True, False]))[0, 0].round(2).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    if shares_of_new(predicted) is None:
+        return None
     other = ~np.eye(len(predicted), dtype=bool)
     known, unknown = other & predicted, other & ~predicted
     of_known = np.where(known, np.maximum(shares, np.finfo(float).tiny), 0.0)  # even shares where they have none
     of_known /= of_known.sum(-1, keepdims=True)
-    never = (1 - _NEARLY_NEVER * unknown.sum(-1, keepdims=True)) * of_known + _NEARLY_NEVER * unknown
-    return [*((1 - more) * shares + more * new for more in _MORE), never]
+    return (1 - _NEARLY_NEVER * unknown.sum(-1, keepdims=True)) * of_known + _NEARLY_NEVER * unknown

@@ -15,7 +15,7 @@ these times the first or the second power of the sizes, normalised (`_error_shar
 Where some classes are predicted for no item, as those are that a system does not know, even_k gives way to
 (1 - nu) even_k + nu new_k, with new_k uniform over them and logit nu ~ Normal(0, 2); but with probability 1/3 no item
 is of such a class, for all rows alike, and told_k and even_k have shares of the other classes alone
-(`_error_shares.shares_if_unpredicted`). Plate ``item`` (N): label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
+(`_error_shares.shares_without_unpredicted`). Plate ``item`` (N): label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
 
 Agreements and errors are independent, in the prior and so in the posterior. Given (kappa, lambda, nu) the posterior is
 `NestedDirichlet`. The posterior of their logarithms and logits is carried by J weighted points
@@ -47,9 +47,9 @@ from bayes_assess.models._bases import Points
 from bayes_assess.models._error_shares import (
     check_predicted,
     shares_by_sizes,
-    shares_if_unpredicted,
     shares_of_new,
     shares_resized,
+    shares_without_unpredicted,
 )
 from bayes_assess.models._numerics.dirichlet_points import (
     CONCENTRATION,
@@ -251,14 +251,17 @@ class HierarchicalConfusion(Points):
         new = shares_of_new(known)
         if shares is None:
             told = shares_by_sizes(sizes)
-            never = _without_unpredicted(told, even, known)
+            never = shares_without_unpredicted(np.stack([told, even]), known)
             return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), told, even, new, None, never)
         told = np.where(diagonal, 0.0, shares)
         told /= told.sum(1, keepdims=True)
         accuracy = np.diagonal(shares).copy()
         if known.any():  # of the others nothing is known: not even that their scores are low
             accuracy[~known] = accuracy[known].mean()
-        agreement, never = HierarchicalAccuracy.from_prior(mean_score=accuracy), _without_unpredicted(told, even, known)
+        agreement, never = (
+            HierarchicalAccuracy.from_prior(mean_score=accuracy),
+            shares_without_unpredicted(np.stack([told, even]), known),
+        )
         return _with_points(agreement, np.arange(n), told, even, new, shares_resized(told, sizes), never)
 
     @any_engine
@@ -455,14 +458,6 @@ class HierarchicalConfusion(Points):
             return row_draws(key_share, agreement[:, row][:, None], alpha, alone.own)[:, 0]
 
         return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)
-
-
-def _without_unpredicted(
-    told: Float[np.ndarray, "C C"], even: Float[np.ndarray, "C C"], predicted: np.ndarray
-) -> Float[np.ndarray, "2 C C"] | None:
-    """Return shares told and even if no item is of classes that are never predicted; None where that says nothing."""
-    others = shares_if_unpredicted(np.stack([told, even]), predicted)
-    return others[-1] if others else None
 
 
 def _with_points(agreement, own, told, even, new, resized=None, never=None, counts=None) -> HierarchicalConfusion:
