@@ -250,19 +250,16 @@ class HierarchicalConfusion(Points):
         known = sizes > 0
         new = shares_of_new(known)
         if shares is None:
-            told = shares_by_sizes(sizes)
-            never = shares_without_unpredicted(np.stack([told, even]), known)
-            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), told, even, new, None, never)
-        told = np.where(diagonal, 0.0, shares)
-        told /= told.sum(1, keepdims=True)
-        accuracy = np.diagonal(shares).copy()
-        if known.any():  # of the others nothing is known: not even that their scores are low
-            accuracy[~known] = accuracy[known].mean()
-        agreement, never = (
-            HierarchicalAccuracy.from_prior(mean_score=accuracy),
-            shares_without_unpredicted(np.stack([told, even]), known),
-        )
-        return _with_points(agreement, np.arange(n), told, even, new, shares_resized(told, sizes), never)
+            agreement, told, resized = HierarchicalAccuracy.from_prior(n_groups=n), shares_by_sizes(sizes), None
+        else:
+            told = np.where(diagonal, 0.0, shares)
+            told /= told.sum(1, keepdims=True)
+            accuracy = np.diagonal(shares).copy()
+            if known.any():  # of the others nothing is known: not even that their scores are low
+                accuracy[~known] = accuracy[known].mean()
+            agreement, resized = HierarchicalAccuracy.from_prior(mean_score=accuracy), shares_resized(told, sizes)
+        never = shares_without_unpredicted(np.stack([told, even]), known)
+        return _with_points(agreement, np.arange(n), told, even, new, resized, never)
 
     @any_engine
     def update_counts(self, counts: IntMatrix) -> HierarchicalConfusion:
@@ -306,9 +303,8 @@ class HierarchicalConfusion(Points):
         prior = self.agreement.program_arguments()
         regression = {name: prior[name] for name in ("covariates", "location", "scale")}
         errors = {"own": own, "told": told, "even": even}
-        errors |= {
-            name: np.asarray(x) for name in ("new", "resized", "never") if (x := getattr(self, name)) is not None
-        }
+        more = {"new": self.new, "resized": self.resized, "never": self.never}
+        errors |= {name: np.asarray(x) for name, x in more.items() if x is not None}
         return {"predictions": predictions, "labels": labels, **regression, **errors}
 
     @any_engine
@@ -319,8 +315,10 @@ class HierarchicalConfusion(Points):
         agrees = outcome == own[cell]
         kappa = xp.exp(xp.asarray(self.log_kappa))
         n_points = kappa.shape[-1]
-        tables = [of_reading(table[:, cell, outcome], xp.arange(n_points), n_points) for table in self._readings]
-        q = mean_rows(tables, self._logits)
+        told, even = (xp.asarray(x)[cell, outcome] for x in (self.told, self.even))
+        others = (self.new, self.resized, self.never)
+        shares = readings_of(told, even, *(None if x is None else xp.asarray(x)[..., cell, outcome] for x in others))
+        q = mean_rows([of_reading(x, xp.arange(n_points), n_points) for x in shares], self._logits)
         chance = kappa * q + errors[0, outcome]
         likelihood = xp.where(agrees, 1.0, chance / (kappa + errors.sum()))
         return replace(
