@@ -7,11 +7,14 @@
 
 Pools are those of `study_error_shares.py --scored`, with --unscored those that it has without scores, or with --unknown
 those of `study_unknown_classes.py`, where some classes are never predicted. Of random items 30, 120, 400 and 1,000 have
-labels. A row has, for a pool, a reading and a strength, the log probability of the
-labels of the wrong predictions among them, if errors are shared like that: evenly, by scores, by these times a power of
-how many items are predicted as a class, or by the roots of the sizes alone. --report weighs readings by `WEIGHTS` and
-writes how much more probable labels are than by the first of these, in the mean over pools of every kind, with standard
-errors; and the weights, for every number of labels, under which they are the most probable.
+labels. A row has, for a pool, a reading and a strength, the log probability of the labels of the wrong predictions
+among them, if errors are shared like that: evenly, by scores, by these times a power of how many items are predicted as
+a class, or by the roots of the sizes alone. With --unknown it has log probabilities under `UNKNOWN` instead: how
+probable it is that errors are of classes that are never predicted, in which shares, or that none is.
+
+--report weighs readings by `WEIGHTS` and writes how much more probable labels are than by the first of these, in the
+mean over pools of every kind, with standard errors; and the weights, for every number of labels, under which they are
+the most probable.
 """
 
 from __future__ import annotations
@@ -139,9 +142,9 @@ def if_unknown(
     found, told = {}, of(tables)
     *_, never = shares_if_unpredicted(tables, predicted)
     none, new = of(never), shares_of_new(predicted)
-    for name, (readings, more, of_more, absent) in UNKNOWN.items():
+    for name, (as_told, more, of_more, absent) in UNKNOWN.items():
         again = [of((1 - nu) * tables + nu * new) for nu in MORE[of_more]]
-        terms, probabilities = [told, none, *again], [readings, absent, *[more / max(len(again), 1)] * len(again)]
+        terms, probabilities = [told, none, *again], [as_told, absent, *[more / max(len(again), 1)] * len(again)]
         found[name] = round(float(logsumexp(terms, b=probabilities)), 2)
     return found
 

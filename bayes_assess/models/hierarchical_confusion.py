@@ -406,7 +406,7 @@ class HierarchicalConfusion(Points):
         readings, n_points = self._readings, kappa.shape[-1]
         n = len(readings[0])
         reading = of_reading(xp.arange(n), xp.arange(n_points), n_points)
-        told, *others = [*coefficients, rest]
+        told, *others = *coefficients, rest
         tables = [*readings[0], *(table[0] for table in readings[1:])]
         coefficients = [told * (reading == r) for r in range(n)] if n > 1 else [told]
         coefficients += others if self.never is None else [x * (reading < n - 1) for x in others]
