@@ -122,6 +122,9 @@ def design_intervals(
 ) -> Float[np.ndarray, "N k 2"]:
     """Compute the intervals that lean on random items alone; the whole range for measures that are no ratios.
 
+    Of systems of which the best is sought they hold all at once, by Bonferroni's inequality, so that leads follow from
+    them.
+
     Parameters
     ----------
     audit : Audit
@@ -135,7 +138,8 @@ def design_intervals(
     ends = np.tile(np.array(measure.table.ranges, np.float64), (len(counts), 1, 1))
     if audit.f.shape[0]:
         ratios = ratio_losses(measure.table)
-        together = np.bincount(ratios.outputs)[ratios.outputs]  # ratios of an output, all of which are to be held
+        output = ratios.outputs if measure.sought is None else np.zeros_like(ratios.outputs)
+        together = np.bincount(output)[output]  # ratios of an output, or of all, all of which are to be held
         each = 1 - (1 - level) / together
         intervals = np.asarray(_intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), each))
         intervals = np.where(ratios.sign[:, None] < 0, -intervals[..., ::-1], intervals)

@@ -59,6 +59,18 @@ def leads(values: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"
     return values - np.where(alone, second, first)
 
 
+def bounded_leads(ends: Float[np.ndarray, "*batch G 2"]) -> Float[np.ndarray, "*batch G 2"]:
+    """Bound `leads` by bounds of the values, (..., G, 2), which hold all values at once; the highest is the best.
+
+    Examples
+    --------
+    >>> bounded_leads(np.array([[0.75, 1.0], [0.25, 0.5], [0.0, 0.25]])).tolist()
+    [[0.25, 0.75], [-0.75, -0.25], [-1.0, -0.5]]
+    """
+    low, high = ends[..., 0], ends[..., 1]
+    return np.stack([leads(high) - (high - low), leads(low) + (high - low)], axis=-1)
+
+
 def widened_leads(
     values: Float[np.ndarray, "S G"], ends: Float[np.ndarray, "G 2"], level: float
 ) -> Float[np.ndarray, "G 2"]:

@@ -11,8 +11,8 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.joint_draws import leads, widened_leads
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
+from bayes_assess.estimators.joint_draws import bounded_leads, leads, widened_leads
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
 from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.measures.cell_measure import Sought
 from bayes_assess.pool._columns import RESERVED
@@ -156,6 +156,10 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         """Compute the lead of every system from values of the measure, positive for the best."""
         return leads(self.direction * values)
 
+    def bounded_leads(self, ends: Float[np.ndarray, "*batch G 2"]) -> Float[np.ndarray, "*batch G 2"]:
+        """Bound the leads by bounds of the measures that hold all at once."""
+        return bounded_leads(ends if self.direction > 0 else -ends[..., ::-1])
+
     def probability_good(self, leads: Float[np.ndarray, "*batch S G"]) -> Float[np.ndarray, "*batch G"]:
         """Compute from draws of the leads the probability that a system is behind the best by no more than the rope."""
         return (leads >= -self.rope - _ROUNDING).mean(-2)
@@ -183,10 +187,13 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
             exact = np.broadcast_to(campaigns.record.exact, values.shape[:-2]).ravel()
             each = zip(values.reshape(-1, *values.shape[-2:]), ends, exact, strict=True)
             ends = np.stack([own if known else widened_leads(drawn, own, level) for drawn, own, known in each])
-        return ends.reshape(*campaigns.record.value.shape, 2)
+        ends, design = ends.reshape(*campaigns.record.value.shape, 2), self.study_design_intervals(campaigns, level)
+        return ends if design is None else widened(ends, design)
 
-    def study_design_intervals(self, campaigns: Simulated, level: float) -> None:
-        """Return None: random items are counted for the measures of the systems."""
+    def study_design_intervals(self, campaigns: Simulated, level: float) -> Float[np.ndarray, "R B G 2"] | None:
+        """Return what random items alone tell of the leads; None where the design keeps no account of them."""
+        ends = campaigns.record.design_interval
+        return None if ends is None else self.bounded_leads(ends)
 
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each; a system within the rope of the best will do."""

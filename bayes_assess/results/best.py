@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import widened_leads
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, contradicted, widened
 from bayes_assess.measures import alike_outputs
 from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table
@@ -47,7 +47,9 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     estimate : (G,) floats
         Leads: the measure of a system less the highest of the others, or of losses the other way round.
     interval : (G, 2) floats
-        Of the leads.
+        Of the leads; where random items contradict the belief, they hold what these tell, too.
+    design_interval : (G, 2) floats
+        From random items alone, of all leads at once and at any time; of beliefs, as `credible_interval`.
     draws : (S, G) floats
         Posterior draws of the leads.
     rank, rank_interval, probability_worst
@@ -83,16 +85,21 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     @property
     def design_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
-        """All that is possible: random items are counted for the measures of systems, not for leads."""
+        """Bounds of the leads from random items alone, which hold all of them at any time."""
         if self.guarantee == "exact":
-            return self.interval
-        widest = self._order.widest
-        return np.tile([-widest, widest], (len(self.systems), 1))
+            return self._ends
+        widest = widest_difference(self.evidence)
+        return self.question.bounded_leads(self.evidence.design_interval).clip(-widest, widest)
 
     @property
     def credible_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
-        """Intervals of the leads given the belief: there are no others, see `design_interval`."""
-        return self.interval
+        """Intervals of the leads given the belief."""
+        return self._ends
+
+    @property
+    def contradicted(self: BestResult[Believed]) -> Bool[np.ndarray, " G"]:
+        """Whether the two have no value in common, (G,)."""
+        return contradicted(self.credible_interval, self.design_interval)
 
     @property
     def band(self: BestResult[Believed]):
@@ -126,11 +133,9 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "G 2"]:
-        """Intervals of the leads; of weighted draws none ends below that of the difference from the foremost system."""
-        ends = self._leads.interval(self.level)
-        if self.evidence.has_posterior or self.guarantee == "exact":
-            return ends
-        return widened_leads(self.question.direction * self.evidence.joint, ends, self.level)
+        """Intervals of the leads; where random items contradict the belief, they hold what these tell, too."""
+        of_belief: Any = self
+        return widened(self._ends, of_belief.design_interval) if self.evidence.has_posterior else self._ends
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:
@@ -221,6 +226,14 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         return self.evidence.summarised(self._lead_draws)
 
     @cached_property
+    def _ends(self) -> Float[np.ndarray, "G 2"]:
+        """Intervals by draws; of weighted draws none ends below that of the difference from the foremost system."""
+        ends = self._leads.interval(self.level)
+        if self.evidence.has_posterior or self.guarantee == "exact":
+            return ends
+        return widened_leads(self.question.direction * self.evidence.joint, ends, self.level)
+
+    @cached_property
     def _lead_draws(self) -> Float[np.ndarray, "S G"]:
         return self.question.leads(self.evidence.joint)
 
@@ -251,9 +264,26 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
         return np.lexsort((self.estimate, self.probability_best, self.probability_good))[::-1]
 
     def _answer(self) -> list[str]:
-        leaning = [] if self.guarantee == "exact" else [self.evidence.leaning_of_verdict()]
+        exact = self.guarantee == "exact"
+        leaning = [] if exact else self.evidence.leaning_of_verdict(self._contradicted_leads, self._known_of_lead)
         leads = [] if self._is_open else self._leading()
         return [self.verdict, *leads, *self.evidence.if_undefined(), *leaning]
+
+    def _contradicted_leads(self) -> str:
+        """Name the leads of which random items contradict the belief, of many the first ones."""
+        of_belief: Any = self
+        names = self.systems[of_belief.contradicted]
+        more = f" and {len(names) - _SAID:,} more" if len(names) > _SAID else ""
+        return f"the lead of {', '.join(names[:_SAID])}{more}" if len(names) else ""
+
+    def _known_of_lead(self) -> str:
+        """Say what random items alone tell of the foremost system."""
+        of_belief: Any = self
+        first = self._foremost[0]
+        low, high = of_belief.design_interval[first]
+        return (
+            f"lead of {self.systems[first]} [{low:+z.3f}, {high:+z.3f}]" if high - low < 2 * self._order.widest else ""
+        )
 
     @property
     def _twins(self) -> Int[np.ndarray, " n"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bayes_assess.acquisition.measure_variance import CurveMoments, expected_red
 from bayes_assess.measures import centred_table, table_for
 
 LEVEL = 0.95
+MEASURES = "accuracy", "zero_one_loss", "f1"
 
 
 def five_systems(seed: int, n: int = 2_000, n_classes: int = 4) -> tuple[ba.Pool, np.ndarray]:
@@ -35,6 +37,12 @@ def five_systems(seed: int, n: int = 2_000, n_classes: int = 4) -> tuple[ba.Pool
 def leads_of(pool: ba.Pool, label: np.ndarray) -> np.ndarray:
     right = np.array([(pool.system_codes(name) == label).mean() for name in ("prediction", *pool.systems)])
     return np.array([one - np.delete(right, i).max() for i, one in enumerate(right)])
+
+
+def leads_by(pool: ba.Pool, label: np.ndarray, measure: str) -> np.ndarray:
+    a = ba.assess(pool, ba.Best(measure=measure))
+    a.tell(pool.ids, label)
+    return a.result().estimate
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "zero_one_loss"])
@@ -313,12 +321,69 @@ def test_standard_errors_and_ellipsoid_are_those_of_the_leads(design):
         assert not result.in_ellipsoid(result.estimate + 5 * np.array([lead, -lead]))
 
 
+@pytest.mark.parametrize(
+    ("measure", "n", "size"),
+    [("accuracy", 16, 60), *(pytest.param(name, 100, 200, marks=pytest.mark.slow) for name in MEASURES)],
+)
+def test_random_items_alone_bound_the_leads(measure, n, size):
+    """Whatever the belief takes for granted: at all looks of a campaign together, in no fewer than were promised."""
+    pool, label = two_classes(3, n=size)
+    truth, budgets = leads_by(pool, label, measure), [size // 20, size // 5]
+    study = ba.simulate(
+        *(pool, label, ba.Best(measure=measure)), designs=["variance_reduction"], budgets=budgets, repeats=n, level=0.8
+    )
+    ends = study.design_intervals["variance_reduction"]
+    assert ends.shape == (n, 2, 3, 2)
+    held = ((ends[..., 0] <= truth + 1e-9) & (truth <= ends[..., 1] + 1e-9)).all((1, 2)).sum()
+    assert held >= stats.binom.ppf(1e-4, n, 0.8)
+    width = np.ptp(ends, axis=-1).mean((0, 2))
+    assert width[1] < width[0]
+
+
+def test_what_random_items_tell_of_a_lead_is_said_beside_the_verdict():
+    pool, label = two_classes(3, n=300)
+    a = ba.assess(pool, ba.Best(), seed=2)
+    assert "; no random label among" in a.result().summary()
+    for _ in range(2):
+        ids = a.ask(15).ids
+        a.tell(ids, label[ids])
+    result: Any = a.result()
+    first = list(result.systems).index(result.best)
+    low, high = result.design_interval[first]
+    assert f"Without trusting the scores: lead of {result.best} [{low:+.3f}, {high:+.3f}]" in result.summary()
+    np.testing.assert_array_equal(result.interval, result.credible_interval)
+    assert not result.contradicted.any()
+    # It is made of bounds of the measures that hold all at once.
+    bounds = result.evidence.design_interval
+    others = np.delete(bounds, first, axis=0).max(0)
+    np.testing.assert_allclose([low, high], bounds[first] - others[::-1])
+
+
+def test_leads_that_random_items_contradict_hold_what_these_tell():
+    pool, label = two_classes(3, n=300)
+    a = ba.assess(pool, ba.Best(), seed=2)
+    ids = a.ask(60).ids
+    a.tell(ids, label[ids])
+    result: Any = a.result()
+    ends = np.array([[0.2, 0.25], [-0.1, 0.0], [-0.2, -0.15]])[np.argsort(result.estimate)]  # the worst is the best
+    found = result.evidence.found._replace(design_interval=ends)
+    against = replace(result, evidence=replace(result.evidence, found=found))
+    assert against.contradicted.any()
+    own, design = against.credible_interval, against.design_interval
+    hull = np.stack([np.minimum(own, design)[:, 0], np.maximum(own, design)[:, 1]], axis=-1)
+    np.testing.assert_array_equal(against.interval, np.where(against.contradicted[:, None], hull, own))
+    assert "intervals of leads hold both." in against.summary()
+
+
 def test_no_lead_is_further_than_the_measure_ranges():
     """Of accuracies the belief is on what the systems do not have in common, which ranges further."""
     pool, labels = two_classes(0, n=60)
     a = ba.assess(pool, ba.Best(), seed=0)
     result: Any = a.result()
-    assert result.design_interval.tolist() == [[-1.0, 1.0]] * 3
+    few = 60 - (pool.system_codes("prediction") == pool.system_codes("c")).sum()  # items that can tell the two apart
+    assert np.abs(result.design_interval).max() < 2 * few / 60 < 1
+    of_f1: Any = ba.assess(pool, ba.Best(measure="f1"), seed=0).result()
+    assert of_f1.design_interval.tolist() == [[-1.0, 1.0]] * 3
     for rope in (-0.1, 1.0, "wide"):
         with pytest.raises(ba.QuestionError, match="from 0 up to but not including 1"):
             result.pairs(rope)

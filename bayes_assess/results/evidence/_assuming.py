@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bayes_assess._tools.shapes import Array, Bool
@@ -34,7 +36,9 @@ class Assuming(OnMeasures):
         """Say what intervals lean on."""
         return self.assumption
 
-    leaning_of_verdict = leaning
+    def leaning_of_verdict(self, contradicted: Callable[[], str], known: Callable[[], str]) -> list[str]:
+        """Say what a verdict leans on; random items tell nothing beside it."""
+        return [self.assumption]
 
     def lines(self, on_ranks: list[str]) -> list[str]:
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""

@@ -184,17 +184,26 @@ class Believed(BeliefDraws):
 
     def warning(self, consequence: str) -> list[str]:
         """Say what random items contradict, and the consequence; nothing where they contradict nothing."""
-        if not np.any(self.contradicted):
-            return []
-        return [
-            f"{CONTRADICTING} the {self.trusted}: what they say of {self.named_contradicted} and what the other labels "
-            f"suggest have no value in common. {consequence}"
-        ]
+        return [self._contradicting(self.named_contradicted, consequence)] if np.any(self.contradicted) else []
 
-    def leaning_of_verdict(self) -> str:
-        """Say what a verdict leans on."""
-        against = self.warning("Verdict and leads lean on what the other labels suggest.")
-        return against[0] if against else f"This holds {self.if_alike}."
+    def _contradicting(self, named: str, consequence: str) -> str:
+        said = f"what they say of {named} and what the other labels suggest have no value in common"
+        return f"{CONTRADICTING} the {self.trusted}: {said}. {consequence}"
+
+    def leaning_of_verdict(self, contradicted: Callable[[], str], known: Callable[[], str]) -> list[str]:
+        """Say what a verdict leans on, and what random items alone tell of it.
+
+        Parameters
+        ----------
+        contradicted, known : functions that return texts
+            Of what random items contradict the belief, beside the measures, and what they tell; without words for
+            nothing.
+        """
+        named, said = self.named_contradicted or contradicted(), known()
+        against = "Verdict and ranks lean on what the other labels suggest; intervals of leads hold both."
+        leaning = self._contradicting(named, against) if named else f"This holds {self.if_alike}."
+        without = f"Without trusting the {self.trusted}{f': {said}' if said else ', nothing can be said yet'}"
+        return [leaning, *([self.leaning(without)] if self.audited else [])]
 
     def leaning(self, without: str | None = None) -> str:
         """Say what random items alone tell; what they tell of the measures in words of the result, if there are any."""
