@@ -370,6 +370,13 @@ def test_a_loss_may_return_a_list():
         assert value_of(one, labels, predictions) == pytest.approx(1 / 3)
 
 
+def test_a_measure_of_ones_own_may_reach_the_ends_of_its_range():
+    table_for(bad(range=(0, 2)), POOL)  # codes
+    # Not where it has no value: of labels that are all positive there are no false alarms.
+    alarms = {"loss": lambda y, f: jnp.stack([(1 - y) * f, 1 - y]), "g": lambda r: r[0] / r[1], "bounded": True}
+    table_for(bad(**alarms, binary=True), ba.Pool(scores=[0.1, 0.9]))
+
+
 # -- what cannot be asked --------------------------------------------------------------------------------------------
 
 POOL = ba.Pool(predictions=["a", "b", "c"], groups={"site": ["x", "x", "y"]})
@@ -412,6 +419,14 @@ def bad(**fields) -> Measure:
         (lambda: table_for(bad(g=lambda r: r[0] > 0), POOL), "g of measure 'bad' .* of bool"),
         (lambda: table_for(bad(g=lambda r: r, outputs=("x",)), POOL), "names 1 outputs, but g returns 2"),
         (lambda: table_for(bad(g=lambda r: r, per_class=True), POOL), "returns 2 values for 3 classes"),
+        (
+            lambda: table_for(bad(bounded=True), POOL),
+            r"'bad' says that it lies in \[0, 1\], but would be 2 if all items",
+        ),
+        (
+            lambda: table_for(bad(g=lambda r: -r[0], range=(-1, 9)), POOL, by="site"),
+            r"in \[-1, 9\], but would be -2 if",
+        ),
         (lambda: bad(range=(1, 0)), r"The range of measure 'bad' is \(lowest, highest\); found \(1, 0\)"),
         (lambda: bad(range=1), r"The range of measure 'bad' is \(lowest, highest\); found 1"),
         (lambda: bad(g=None), "'bad' needs a function as its g; found None"),
