@@ -22,7 +22,7 @@ from bayes_assess.results.plan import Plan
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.session import Session
 from bayes_assess.studies.arm_futures import ArmFutures, follows_at_once
-from bayes_assess.studies.curve_futures import CurveFutures
+from bayes_assess.studies.curve_futures import CurveFutures, draws_at
 from bayes_assess.studies.futures import Futures, Longer, SessionFutures, imagined_labels, without_pending
 from bayes_assess.studies.goals import Goal, check_plannable, random_labels_to
 
@@ -261,7 +261,7 @@ def futures_of(
     if one_by_one:
         return SessionFutures(*start, one_by_one=True, **answers)
     if design.believes_all:
-        return CurveFutures(*start)
+        return CurveFutures(*start, n_draws=draws_at(goal.level))
     at_once = follows_at_once(design, session._setting.prior)
     return (ArmFutures if at_once else SessionFutures)(*start, **answers)
 

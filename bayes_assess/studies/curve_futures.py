@@ -22,13 +22,30 @@ from bayes_assess.models import curve_blocks
 from bayes_assess.studies.futures import PART, Longer, SeparateFutures
 
 _N_PARTICLES = 128  # of a member
-_N_DRAWS = 256  # at a look
+_N_DRAWS, _MOST_DRAWS = 256, 2048  # at a look
+_USUAL = 0.98  # level of intervals, up to which the ends of so few draws are known
 _LONGER, _LONGER_AT_FIRST = Longer(1.2, 0.3), Longer(1.8, 0.3)
+
+
+def draws_at(level: float) -> int:
+    """Return how many draws there are at a look: as many as for other levels in the tails, up to eight times as many.
+
+    Examples
+    --------
+    >>> draws_at(0.95), draws_at(0.99), draws_at(0.9999)
+    (256, 512, 2048)
+    """
+    return round(min(max(_N_DRAWS * (1 - _USUAL) / (1 - level), _N_DRAWS), _MOST_DRAWS))
 
 
 @dataclass(frozen=True, eq=False)
 class CurveFutures(SeparateFutures[BeliefState]):
     """Futures whose answers have no intervals from random items alone.
+
+    Parameters
+    ----------
+    n_draws : int
+        Of the measure at every look, see `draws_at`; all others are as for `Futures`.
 
     Examples
     --------
@@ -45,6 +62,7 @@ class CurveFutures(SeparateFutures[BeliefState]):
 
     design: VarianceReduction
     smooth: bool = True
+    n_draws: int = _N_DRAWS
     enough_at_once: ClassVar[bool] = True
 
     def longer(self, n_told: int) -> Longer:
@@ -77,7 +95,7 @@ class CurveFutures(SeparateFutures[BeliefState]):
 
     def record(self, state: BeliefState) -> Look:
         """Return what is kept at a look."""
-        return self.design.record(state, _N_DRAWS)._replace(bets=None)
+        return self.design.record(state, self.n_draws)._replace(bets=None)
 
     def digest(self, record: Any, stream: int, level: float) -> PosteriorMeasure:
         """Reduce what is kept to measures, roughly."""

@@ -16,7 +16,7 @@ from bayes_assess.estimators.rough_measure import rough_measure_draws
 from bayes_assess.models import curve_blocks
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.sessions.planning import falling
-from bayes_assess.studies.curve_futures import CurveFutures
+from bayes_assess.studies.curve_futures import CurveFutures, draws_at
 from bayes_assess.studies.futures import PART, imagined_labels, without_pending
 
 N = 300
@@ -32,10 +32,10 @@ def told(measure="f1", n=30, classes=2, items=N, **options):
     return session
 
 
-def futures_of(session, n=3):
+def futures_of(session, n=3, **options):
     state = without_pending(session.design, session._state, None)
     unlabelled = imagined_labels(session.design, state, session._setting, n, seed=3)
-    return CurveFutures(session.design, state, unlabelled, session._setting, seed=3)
+    return CurveFutures(session.design, state, unlabelled, session._setting, seed=3, **options)
 
 
 def test_a_block_weighs_particles_as_its_labels_one_by_one_do(monkeypatch):
@@ -66,6 +66,20 @@ def test_a_thinned_belief_keeps_its_members_and_some_of_their_particles():
         places, times = np.unique(found, axis=0, return_counts=True)
         there = (places[:, None] == all_).all(-1).sum(1)  # copies of a particle that no step has moved are some
         assert (times <= there).all()
+
+
+def test_ends_of_a_high_level_take_more_draws():
+    """Of 256 draws those of .999 are the outermost ones, a seventh too near; ends of .95 are as well known."""
+    session, levels = told(), (0.95, 0.999)
+
+    def width(n_draws):
+        record = futures_of(session, n=6, n_draws=n_draws).campaigns(np.arange(6), 40, 0.95).record
+        return np.array([np.diff(record.interval(level)).mean() for level in levels])
+
+    few, more, many = (width(n) for n in (draws_at(0.95), draws_at(0.999), 20_000))
+    assert few[1] < 0.93 * many[1]
+    assert more[1] > 0.95 * many[1]
+    np.testing.assert_allclose(few[0], many[0], rtol=0.1)
 
 
 @pytest.mark.parametrize(("measure", "classes", "items"), [("f1", 2, N), ("f1_macro", 3, 40)])
