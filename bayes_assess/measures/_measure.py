@@ -22,6 +22,7 @@ from bayes_assess.measures._stacked import Part, jacobian, value
 
 Risk = Float[Array, " D"] | Float[np.ndarray, " D"]
 
+_ROUNDING = 1e-9
 _PER_CLASS = "_per_class"  # the end of names of measures with an output for every class
 
 
@@ -245,6 +246,23 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
     if measure.per_class and k != n_classes:
         raise QuestionError(f"Measure {measure.name!r} is per class, but g returns {k} values for {n_classes} classes.")
     return loss.shape[0], k
+
+
+def check_range(measure: Measure, losses: Float[np.ndarray, "n D"]) -> None:
+    """Raise QuestionError if a measure of one's own leaves its range where all items have one of these losses."""
+    if measure._made_by_calling is not None or not np.isfinite(measure.range).any() or measure.g is None:
+        return
+    part = Part(measure.g, measure.defined, losses.shape[1], (0,), 1, measure.derivative, measure.elementwise)
+    with engine.compiled(), own_settings():
+        found, known = (np.asarray(engine.vmap(of)(np.unique(losses, axis=0))) for of in (part.value, part.defined))
+    low, high = measure.range
+    beyond = found[known & ((found < low - _ROUNDING) | (found > high + _ROUNDING))]
+    if len(beyond):
+        raise QuestionError(
+            f"Measure {measure.name!r} says that it lies in [{low:g}, {high:g}], but would be {beyond[0]:g} if all "
+            "items were like one that may be in this pool. Give it a range that holds it whatever the labels are, "
+            "range=(lowest, highest): intervals lean on that."
+        )
 
 
 def output_names(measure: Measure, k: int, classes: np.ndarray) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, attributes_of, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import LARGEST_DENSE, SparseLosses, compress, join, losses_of
-from bayes_assess.measures._measure import Measure, Risk, output_names, sizes
+from bayes_assess.measures._measure import Measure, Risk, check_range, output_names, sizes
 from bayes_assess.measures._pr_curve import PRCurveMeasure, PRCurveTable, curve_table
 from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
 from bayes_assess.measures._ratios import AT_ONCE, slopes_of_ratio
@@ -31,7 +31,6 @@ MeasureLike = str | Measure | PRCurveMeasure
 Measures = MeasureLike | Iterable[MeasureLike]
 
 _LOOKED_AT = 1_000  # attributes, to see that a measure of one's own keeps to its range
-_ROUNDING = 1e-9
 _ONE_BY_ONE = 10_000  # losses, up to which calling the function beats compiling it
 
 
@@ -305,7 +304,9 @@ class _Builder:
             index, values = index[predicted], values[predicted]
         else:
             index, values = _evaluate(one, predicted, self.attributes.scores[kind], n_classes, self.positive)
-        _check_range(one, index, values, sizes(one, n_classes)[0])
+        size = sizes(one, n_classes)[0]
+        some = SparseLosses(index[:_LOOKED_AT].astype(np.int32), values[:_LOOKED_AT], size).dense()
+        check_range(one, some.reshape(-1, size))
         if is_ratio:
             index = np.concatenate([index, np.ones_like(index[..., :1])], axis=-1)
             values = np.concatenate([values, np.ones_like(values[..., :1])], axis=-1)
@@ -364,25 +365,6 @@ def _check_distinct(outputs: Sequence[str]) -> None:
     double = [name for name, count in Counter(outputs).items() if count > 1]
     if double:
         raise QuestionError(f"Two measures are called {double[0]!r}; give one of them another name, or leave it out.")
-
-
-def _check_range(one: Measure, index: Int[np.ndarray, "U C Z"], values: Float[np.ndarray, "U C Z"], size: int) -> None:
-    """Raise QuestionError if a measure of one's own leaves its range where all items are as one that there may be."""
-    if one._made_by_calling is not None or not np.isfinite(one.range).any():
-        return
-    some = SparseLosses(index[:_LOOKED_AT].astype(np.int32), values[:_LOOKED_AT], size)
-    losses = np.unique(some.dense().reshape(-1, size), axis=0)
-    part = Part(_function(one), one.defined, size, (0,), 1, one.derivative, one.elementwise)
-    with engine.compiled(), own_settings():
-        found, known = (np.asarray(engine.vmap(of)(losses)) for of in (part.value, part.defined))
-    low, high = one.range
-    beyond = found[known & ((found < low - _ROUNDING) | (found > high + _ROUNDING))]
-    if len(beyond):
-        raise QuestionError(
-            f"Measure {one.name!r} says that it lies in [{low:g}, {high:g}], but would be {beyond[0]:g} if all items "
-            "were like one that may be in this pool. Give it a range that holds it whatever the labels are, "
-            "range=(lowest, highest): intervals lean on that."
-        )
 
 
 @lru_cache(maxsize=32)

@@ -15,7 +15,7 @@ from bayes_assess._tools.axes import any_engine, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax, jit, jnp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.measures._measure import Measure, output_names, sizes
+from bayes_assess.measures._measure import Measure, check_range, output_names, sizes
 from bayes_assess.measures._pool_losses import Measures, combine
 from bayes_assess.measures._stacked import Part, defined, jacobian, value
 
@@ -108,6 +108,14 @@ class RealMeasures:
         n = max(_LEAST, 1 << (len(labels) - 1).bit_length())
         padded = (np.pad(values, (0, n - len(labels))) for values in (labels, predictions))
         return _compiled_losses(self, *padded)[: len(labels)]
+
+    def check_ranges(self, losses: Float[np.ndarray, "n D"]) -> None:
+        """Raise QuestionError if a measure of one's own leaves its range of items with these losses."""
+        start = 0
+        for spec in self.measures if len(losses) else ():
+            size = sizes(spec, 2)[0]
+            check_range(spec, losses[:, start : start + size])
+            start += size
 
     @any_engine
     def value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, " k"]:

@@ -203,6 +203,7 @@ class NumericMetric(Metric):
         """Return what the labelled items say of the measures, fields of `WeightedNumbers`."""
         pool, cells, items = self.labelled_pool(told.pool), told.cells, told.items
         labels = pool.label_space.names(told.codes[items])
+        self.whole.check_ranges(self.item_losses(pool, items, labels))
         estimate, covariance = weighted_numbers(
             told.design,
             told.state,

@@ -538,3 +538,16 @@ def test_a_measure_of_numbers_of_ones_own_is_asked_for_by_group_too():
     assert 0 <= low <= a.result().estimate <= high < np.inf
     a.tell(pool.ids, Y)
     assert a.result().estimate == pytest.approx(metrics.mean_pinball_loss(Y, F, alpha=0.9), rel=1e-12)
+
+
+@pytest.mark.parametrize("by", [None, "site"])
+def test_a_measure_of_ones_own_that_labels_take_out_of_its_range_is_refused(by):
+    """Its interval ended at the range: a mean error of 2 was said to be 1."""
+    own = Measure(name="far", loss=lambda y, f: jnp.abs(y - f)[None], g=lambda risk: risk[0], bounded=True, real=True)
+    a = ba.assess(ba.Pool(predictions=F, bounds=FREE, groups={"site": np.arange(N) % 2}), ba.Metric(own, by=by))
+    assert a.result().labels_used == 0
+    a.tell([0, 1], [F[0] + 1, F[1]])
+    assert a.result().labels_used == 2
+    a.tell([2], [F[2] + 3])
+    with pytest.raises(QuestionError, match=r"'far' says that it lies in \[0, 1\], but would be 3 if all items were"):
+        a.result()
