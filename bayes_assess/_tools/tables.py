@@ -18,6 +18,8 @@ from bayes_assess._tools.csv_files import csv_cell, csv_values
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.text import (
+    MAX_CELL,
+    MAX_CELL_ON_PAGES,
     View,
     as_text,
     has_words,
@@ -187,7 +189,7 @@ class Table:
         | :---- | -----: |
         | cat   |     12 |
         """
-        view = self._view(None).escaped(_in_markdown)
+        view = self._view(None, MAX_CELL_ON_PAGES).escaped(_in_markdown)
         widths = [max(3, *map(text_width, [name, *cells])) for name, cells in zip(view.names, view.cells, strict=True)]
         rules = [
             ("-" * (w - 1) + ":") if right else (":" + "-" * (w - 1))
@@ -218,7 +220,7 @@ class Table:
         >>> "<b>" in Table({"group": ["<b>"]}).to_html()
         False
         """
-        view = self._view(max_rows).escaped(html.escape)
+        view = self._view(max_rows, MAX_CELL_ON_PAGES).escaped(html.escape)
         align = ['style="text-align: right"' if right else 'style="text-align: left"' for right in view.right]
         parts = ["<table>"]
         if self._title is not None:
@@ -367,15 +369,15 @@ class Table:
                 except (ValueError, TypeError):
                     raise OutputError(f"The format {spec!r} of column {name!r} does not fit {show(value)}.") from None
 
-    def _view(self, max_rows: int | None) -> View:
-        """Everything as text, with the middle rows left out when there are more than `max_rows`."""
+    def _view(self, max_rows: int | None, most: int = MAX_CELL) -> View:
+        """Everything as text: without the middle of more than `max_rows` rows, and words of `most` characters."""
         count = len(self)
         head, tail = count, 0
         if max_rows is not None and count > max_rows:
             tail = max_rows // 2
             head = max_rows - tail
         rows = np.r_[:head, count - tail : count]
-        cells = [as_text(values[rows], self._formats.get(name)) for name, values in self._columns.items()]
+        cells = [as_text(values[rows], self._formats.get(name), most) for name, values in self._columns.items()]
         right = [is_numeric(values) for values in self._columns.values()]
         return View([one_line(name) for name in self.columns], cells, right, head, count - head - tail)
 

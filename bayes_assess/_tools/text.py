@@ -16,7 +16,9 @@ from bayes_assess._tools.shapes import ArrayLike
 MAX_WIDTH = 120  # characters; a wider table leaves out columns in its middle
 _TRIES = 3  # of cutting names so that none looks like another
 _MOST_DECIMALS = 8
+_NO_WIDTH = 10.0**-_MOST_DECIMALS  # less is rounding
 MAX_CELL = 40  # characters; a longer cell is cut
+MAX_CELL_ON_PAGES = 120  # of Markdown and HTML, whose lines are broken
 _ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSEEN, _UNSEEN_OR_END = re.compile(f"[{_ODD}]"), re.compile(f"[{_ODD}\\n]")
 _LINKS = re.compile(r"@(?=\w)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
@@ -78,8 +80,8 @@ def is_numeric(values: np.ndarray) -> bool:
     return bool(present) and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in present)
 
 
-def as_text(values: np.ndarray, spec: str | None) -> list[str]:
-    """Each value as text."""
+def as_text(values: np.ndarray, spec: str | None, most: int = MAX_CELL) -> list[str]:
+    """Each value as text, words cut to so many characters."""
     plain = plain_values(values)
     numbers = [float(v) for v in plain if isinstance(v, (float, np.floating)) and math.isfinite(v)]
     spec_of_floats = _float_format(numbers)
@@ -87,7 +89,7 @@ def as_text(values: np.ndarray, spec: str | None) -> list[str]:
     if spec is not None:
         return cells
     words = [i for i, value in enumerate(plain) if not (value is None or isinstance(value, (float, np.floating)))]
-    for i, cell in zip(words, shortened([cells[i] for i in words], MAX_CELL), strict=True):
+    for i, cell in zip(words, shortened([cells[i] for i in words], most), strict=True):
         cells[i] = cell
     return cells
 
@@ -159,12 +161,20 @@ def decimals_of(values: ArrayLike, least: int = 3) -> int:
 def figures(*values: float, sign: str = "", least: int = 3) -> list[str]:
     """Write numbers that stand together, such as an estimate and its interval, with one number of decimals.
 
+    Those that differ do not all look alike, as long as eight decimals tell them apart.
+
     Examples
     --------
     >>> figures(0.31, 0.00012), figures(0.00021, 0.00012, 0.00035), figures(0.0002, -0.00001, sign="+")
     (['0.310', '0.000'], ['0.00021', '0.00012', '0.00035'], ['+0.00020', '-0.00001'])
+    >>> figures(0.9909, 0.9906, 0.9909)
+    ['0.9909', '0.9906', '0.9909']
     """
-    return [f"{value:{sign}z.{decimals_of(values, least)}f}" for value in values]
+    decimals = decimals_of(values, least)
+    low, high = min(values), max(values)
+    while decimals < _MOST_DECIMALS and f"{low:.{decimals}f}" == f"{high:.{decimals}f}" and high - low > _NO_WIDTH:
+        decimals += 1
+    return [f"{value:{sign}z.{decimals}f}" for value in values]
 
 
 def told_apart(numbers: ArrayLike, digits: int = 4) -> str:

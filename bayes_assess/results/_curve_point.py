@@ -41,6 +41,8 @@ class CurvePoint(NamedTuple):
     precision, recall, f1 : Measured
     level : float
         Of the intervals.
+    asked : float, optional
+        The threshold that was asked for, where the curve has the next one upwards.
     """
 
     threshold: float
@@ -49,12 +51,16 @@ class CurvePoint(NamedTuple):
     recall: Measured
     f1: Measured
     level: float
+    asked: float | None = None
 
     def __str__(self) -> str:
         measured = {"precision": self.precision, "recall": self.recall, "F1": self.f1}
         said = ", ".join(f"{name} {value}" for name, value in measured.items())
         reach = f"{plural(self.n_predicted, 'item')} reach{'es' * (self.n_predicted == 1)}"
-        text = f"Threshold {self.threshold:.4g}, which {reach}: {said}"
+        here = f"{self.threshold:.4g}"
+        asked = here if self.asked is None else f"{self.asked:.4g}"
+        next_one = f", the next of this curve from {asked} upwards" if asked != here else ""
+        text = f"Threshold {here}{next_one}, which {reach}: {said}"
         ends = {name: value.design_interval for name, value in measured.items()}
         without = ", ".join(f"{name} {_ends(two)}" for name, two in ends.items() if two is not None)
         return f"{text}; without trusting the scores {without}." if without else f"{text}."

@@ -41,7 +41,7 @@ class CurveResult(MetricResult[MeasureEvidenceT_co]):
         ----------
         threshold : float
             The curve is known at its own thresholds; the next one from this one upwards answers, which is the same
-            rule where no score lies between them.
+            rule where no score lies between them. What is returned says which it is.
 
         Returns
         -------
@@ -72,7 +72,7 @@ F1 [0.667, 0.667].
                 f"The thresholds of this curve lie between {known[0]:g} and {known[-1]:g}; found {show(threshold)}. "
                 "Ask for a curve with this threshold, such as PRCurve([0.5, 0.9])."
             )
-        return self._point(int(np.searchsorted(known, threshold)))
+        return self._point(int(np.searchsorted(known, threshold)))._replace(asked=float(threshold))
 
     def threshold(
         self, *, precision: float | None = None, recall: float | None = None, probability: float | None = None

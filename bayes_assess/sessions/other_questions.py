@@ -302,7 +302,16 @@ def _check_follows_scores(session: Campaign, name: str, asked: Question, other: 
         f"{name} needs items whose choice follows from scores and predictions alone, or random ones, and design "
         f"{session.design.name!r} draws more from some groups by {session._drawn_by or 'prediction'}, as their labels "
         "tell; start a session with it, or with design='random', whose labels answer it, too."
+        f"{_as_accuracy(session, asked)}"
     )
+
+
+def _as_accuracy(session: Campaign, asked: Question) -> str:
+    """Say which question on groups says the same as an accuracy that was refused, the end of a sentence."""
+    if not (session.design.plays_arms and isinstance(asked, Metric) and asked.of_shares):
+        return ""
+    same = ", whose overall accuracy it is" if asked.by is None else f" by {asked.by}, whose accuracies these are"
+    return f" These labels answer GroupAccuracy{same}."
 
 
 def _follows_scores(session: Campaign, asked: Question, other: Campaign) -> bool:

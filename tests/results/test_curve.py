@@ -46,6 +46,12 @@ def test_a_point_is_that_of_the_next_threshold_upwards(believed, exact):
     found = [one.estimate for one in (point.precision, point.recall, point.f1)]
     np.testing.assert_allclose(found, truth(THRESHOLDS[9]))
     assert point.precision.design_interval is None
+    here = f"Threshold {THRESHOLDS[9]:.4g}, which {point.n_predicted} items reach: "
+    assert str(exact.at(THRESHOLDS[9])).startswith(here)
+    between = str(exact.at(THRESHOLDS[8] + 0.001))
+    assert between.startswith(
+        here.replace(", which", f", the next of this curve from {THRESHOLDS[8] + 0.001:.4g} upwards, which")
+    )
     for result in (believed, exact):
         for wrong in (0.01, 0.95):
             with pytest.raises(ba.QuestionError, match=r"lie between 0\.05 and 0\.9"):

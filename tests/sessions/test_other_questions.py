@@ -193,6 +193,20 @@ def test_what_labels_cannot_answer_is_refused_in_a_sentence(own, design, questio
         a.result(question=question)
 
 
+@pytest.mark.parametrize(
+    ("refused", "said", "same"),
+    [
+        (ba.Metric("accuracy"), "answer GroupAccuracy, whose overall accuracy it is", ba.GroupAccuracy()),
+        (ba.Metric("accuracy", by="site"), "answer GroupAccuracy by site, whose accuracies these are", SITES),
+    ],
+)
+def test_an_accuracy_that_is_refused_is_pointed_to_the_question_that_answers_it(refused, said, same):
+    a = session(n=30)
+    with pytest.raises(ba.QuestionError, match=f"too. These labels {said}"):
+        a.result(question=refused)
+    assert a.result(question=same).labels_used == 30
+
+
 def test_the_best_system_is_asked_of_a_sessions_own_cells_without_naming_systems():
     """Which systems there are the question knows from the pool; a session on a measure asks for it beforehand."""
     binary = (POOL.classes[POOL.predictions] == "a").astype(int)

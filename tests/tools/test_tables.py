@@ -13,7 +13,7 @@ import pytest
 
 from bayes_assess._tools.files import is_writing
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import Rounded, shortened, text_width
+from bayes_assess._tools.text import Rounded, figures, shortened, text_width
 from bayes_assess.errors import OutputError, UnknownColumnError
 
 
@@ -183,6 +183,24 @@ def test_a_long_cell_is_cut():
     text = repr(Table({"text": alike}))
     assert "a name that begins... one, and ends in 1\na name that begins... one, and ends in 2" in text
     assert "猫" * 18 + "..." in repr(Table({"text": ["猫" * 40]}))  # of two columns each
+
+
+def test_pages_have_names_whole_that_lines_of_text_cut():
+    name = "recall (system prediction) less recall (system reader B)"
+    table = Table({"measure": [name], "text": ["x" * 500]})
+    assert name not in repr(table)
+    for page in (table.to_markdown(), table.to_html()):
+        assert name in page
+        assert "x" * 117 + "..." in page
+        assert "x" * 118 not in page
+
+
+def test_ends_of_an_interval_that_differ_do_not_look_alike():
+    assert figures(0.9909, 0.9906, 0.9909) == ["0.9909", "0.9906", "0.9909"]
+    assert figures(0.9, 0.9, 0.9) == ["0.900", "0.900", "0.900"]
+    assert figures(0.1 + 0.2, 0.3, 0.3) == ["0.300", "0.300", "0.300"]  # by rounding
+    assert figures(0.5, 0.4999999, 0.5000001, sign="+") == ["+0.5000000", "+0.4999999", "+0.5000001"]
+    assert figures(0.31, 0.00012) == ["0.310", "0.000"]
 
 
 def test_empty_tables_say_so():
