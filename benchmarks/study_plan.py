@@ -4,6 +4,7 @@
         [--pools abt_buy 20news] [--measures f1 rate accuracy overall]
     BAYES_ASSESS_ZOO=benchmarks/fitted_pools.py python benchmarks/study_plan.py --zoo 8 [--seed 77] --labels 0 50
         --measures f1 recall precision ...
+    python benchmarks/study_plan.py --verdicts 14 [--seed 5] --labels 0 20 60 --measures f1 recall precision --batch 5
 
 The folder holds pools as .npz files with `labels`, and `scores` of all classes or `probability` and `predictions` of
 the positive one, see `tournament.py`. A session is told some labels and plans; then it is continued, by the same step,
@@ -12,6 +13,9 @@ the width planned for, labels expected with their range, labels that were needed
 measure and labels told, the median of the ratio, the middle half of the ratios, and the share of campaigns that ended
 in the range, which is to be nine of ten. With --batch labels come that many at a time, as people ask for them, and with
 --minutes the study ends by itself. Without pools nothing is run.
+
+With --verdicts two systems are compared, on so many pools of every kind of `_system_pools.py`, until the verdict has
+the probability .95. Campaigns of which it has not after 300 labels count as if that were then.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from typing import Any
 
 import numpy as np
 from _pools import binaries, wholes, zoo
+from _system_pools import pools as pools_of_two
 
 import bayes_assess as ba
 from bayes_assess.errors import BudgetError
@@ -36,8 +41,9 @@ from bayes_assess.studies.goals import Goal
 
 MEASURES = ("f1", "rate", "accuracy", "overall")
 COLUMNS = ("pool", "measure", "labels", "width", "expected", "lower", "upper", "needed", "ratio")
-STEP = 10  # labels told at a time
+STEP, BATCH = 10, 5  # labels told at a time, and where verdicts are asked for
 MOST = 6  # times as many as the range says are waited for
+SURE, ROPE, LAST = 0.95, 0.05, 300  # of a verdict: its probability, what counts as none, and labels at most
 LARGEST, WIDTH = 60_000, 0.2  # items of a pool of a generator, and the width without a label
 
 
@@ -111,6 +117,41 @@ def compare(session: Any, labels: np.ndarray, of: str, shrink: float, batch: int
     return plan, float(labels_needed(goal, seen, values, present.n_items)[0]) - present.n_told
 
 
+def widths(
+    pools: Iterator[tuple[str, str, ba.Pool, np.ndarray, Any, str]], options: argparse.Namespace
+) -> Iterator[tuple[str, str, int, Any, float]]:
+    """Yield pools, measures, labels told, plans of a width, and how many labels it took further."""
+    for name, measure, pool, labels, question, of in pools:
+        if options.pools and name.split(":")[0] not in options.pools:
+            continue
+        for n in options.labels:
+            for seed in range(options.campaigns):
+                for shrink in options.shrink if n else options.shrink[:1]:
+                    session = told(pool, labels, question, n, seed)
+                    if not width_now(session, of):
+                        break
+                    yield name, measure, n, *compare(session, labels, of, shrink, options.batch)
+
+
+def verdicts(
+    n: int, seed: int, measures: list[str], looks: list[int], batch: int
+) -> Iterator[tuple[str, str, int, Any, float]]:
+    """Yield pools, measures, labels told, plans of a verdict, and how many labels it took further."""
+    for name, two in pools_of_two(n, seed):
+        for measure in measures if len(two.labels) <= LARGEST else ():
+            session: Any = ba.assess(two.pool, ba.Compare("new", "prediction", measure=measure, rope=ROPE), seed=0)
+            plans: dict[int, Any] = {}
+            while session.labels_used < LAST and (session.result().probability < SURE or not session.labels_used):
+                if session.labels_used in looks and session.result().probability < SURE:
+                    plans[session.labels_used] = session.plan(probability=SURE)
+                try:
+                    label(session, two.labels, batch)
+                except BudgetError:  # nothing else can tell anything
+                    break
+            for told_then, plan in plans.items():
+                yield name, measure, told_then, plan, float(session.labels_used - told_then)
+
+
 def main() -> None:
     """Run the study on the pools of the folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -119,6 +160,7 @@ def main() -> None:
     parser.add_argument("--shrink", nargs="*", type=float, default=(0.5, 0.33))
     parser.add_argument("--pools", nargs="*")
     parser.add_argument("--zoo", type=int, help="pools of the generator that BAYES_ASSESS_ZOO names, and no folder")
+    parser.add_argument("--verdicts", type=int, help="pools of two systems of every kind, and no folder")
     parser.add_argument("--seed", type=int, default=77, help="of the generator")
     parser.add_argument("--measures", nargs="*", default=MEASURES)
     parser.add_argument(
@@ -127,33 +169,25 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf)
     options = parser.parse_args()
     folder = os.environ.get("BAYES_ASSESS_POOLS")
-    if not (options.zoo or folder):
-        sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools, or ask for --zoo; nothing was run.")
-    if options.zoo:
-        pools = asked_of_zoo(options.zoo, options.seed, options.measures)
-    else:
-        pools = asked(Path(str(folder)), options.measures)
+    if not (options.zoo or options.verdicts or folder):
+        sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools, or ask for --zoo or --verdicts; nothing was run.")
     end = time.monotonic() + 60 * options.minutes
+    if options.verdicts:
+        plans = verdicts(options.verdicts, options.seed, options.measures, options.labels, options.batch or BATCH)
+    else:
+        of_zoo = asked_of_zoo(options.zoo or 0, options.seed, options.measures)
+        plans = widths(of_zoo if options.zoo else asked(Path(str(folder)), options.measures), options)
     print(",".join(COLUMNS))
     ratios, held = defaultdict(list), defaultdict(list)
-    for name, measure, pool, labels, question, of in pools:
-        if options.pools and name.split(":")[0] not in options.pools:
-            continue
-        for n in options.labels:
-            for seed in range(options.campaigns):
-                for shrink in options.shrink if n else options.shrink[:1]:
-                    if time.monotonic() > end:
-                        break
-                    session = told(pool, labels, question, n, seed)
-                    if not width_now(session, of):
-                        break
-                    plan, needed = compare(session, labels, of, shrink, options.batch)
-                    ratio = plan.labels.expected / needed
-                    row = (name, measure, n, plan.goal, *plan.labels, needed, ratio)
-                    print(",".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row))
-                    sys.stdout.flush()
-                    ratios[measure, n].append(ratio)
-                    held[measure, n].append(plan.labels.lower <= needed <= plan.labels.upper)
+    for name, measure, n, plan, needed in plans:
+        ratio = plan.labels.expected / needed
+        row = (name, measure, n, plan.goal, *plan.labels, needed, ratio)
+        print(",".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row))
+        sys.stdout.flush()
+        ratios[measure, n].append(ratio)
+        held[measure, n].append(plan.labels.lower <= needed <= plan.labels.upper)
+        if time.monotonic() > end:
+            break
     print("\nmeasure,labels,campaigns,ratio,lower_quartile,upper_quartile,inside")
     for (measure, n), found in ratios.items():
         low, middle, high = np.exp(np.quantile(np.log(found), [0.25, 0.5, 0.75])) if found else [math.nan] * 3

@@ -23,7 +23,7 @@ from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.session import Session
 from bayes_assess.studies.arm_futures import ArmFutures, follows_at_once
 from bayes_assess.studies.curve_futures import CurveFutures, draws_at
-from bayes_assess.studies.futures import Futures, Longer, SessionFutures, imagined_labels, without_pending
+from bayes_assess.studies.futures import Futures, SessionFutures, imagined_labels, without_pending
 from bayes_assess.studies.goals import Goal, check_plannable, random_labels_to
 
 _LOOKS = 5  # of a stage
@@ -68,7 +68,7 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         its design chooses the items of a block, and learns when that is complete. Of measures widths are smoothed so
         that they do not rise; and as pools are unlike those that a belief on curves draws, further labels are taken to
         be 1.2 times as many as in these futures, 1.8 times without a label yet, and their range is wider than that of
-        the futures (`benchmarks/study_plan.py`).
+        the futures (`benchmarks/study_plan.py`), until a width as until a verdict.
         Items that are pending count as not asked for yet. Nothing of the session changes. Plan again when more labels
         have come.
 
@@ -123,7 +123,7 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed, serving)
         continued = futures_of(self, present, goal, unlabelled)
         labels, widths, values = followed(self, present, goal, continued)
-        longer = continued.longer(present.n_told) if goal.kind == "width" else Longer()
+        longer = continued.longer(present.n_told)
         labels = _further(labels, longer.median, present.n_items)
         needed = labels_needed(goal, labels, values, present.n_items, present.n_asked_of)
         full = np.asarray(present.state.counts) + unlabelled

@@ -66,7 +66,7 @@ class CurveFutures(SeparateFutures[BeliefState]):
     enough_at_once: ClassVar[bool] = True
 
     def longer(self, n_told: int) -> Longer:
-        """Return how many times as many further labels campaigns take until an interval is as narrow, after some.
+        """Return how many times as many further labels campaigns take until they know as much, after some.
 
         Of campaigns on pools that the belief did not draw the median is about the geometric mean, between labels that
         come one by one and in tens, and of spreads this one has the best interval score (`benchmarks/study_plan.py`).

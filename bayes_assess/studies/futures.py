@@ -223,7 +223,7 @@ class Futures(ABC, Generic[StateT]):
         return True
 
     def longer(self, n_told: int) -> Longer:
-        """Return how many times as many further labels campaigns take until an interval is as narrow, after some."""
+        """Return how many times as many further labels campaigns take until they know as much, after some."""
         return Longer()
 
     def campaigns(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> Campaigns:

@@ -116,6 +116,26 @@ def test_campaigns_of_measures_take_longer_than_the_futures_of_their_belief(n_to
     assert "times as many" not in short.summary()
 
 
+@pytest.mark.parametrize(("n_told", "longer"), [(0, 1.8), (10, 1.2)])
+def test_campaigns_until_a_verdict_take_longer_than_the_futures_of_their_belief_too(n_told, longer, monkeypatch):
+    rng = np.random.default_rng(3)
+    scores = rng.beta(0.4, 1, 400)
+    pool = ba.Pool(scores=scores, systems={"new": (scores > 0.6).astype(int)})
+    a = ba.assess(pool, ba.Compare("new", "prediction", measure="f1", rope=0.02), seed=1)
+    ids = a.ask(10).ids[:n_told]
+    a.tell(ids, (scores[ids] > rng.random(n_told)).astype(int))
+    plan = a.plan(probability=0.97, futures=6)
+    monkeypatch.setattr(CurveFutures, "longer", lambda futures, n_told: Longer())
+    short = a.plan(probability=0.97, futures=6)
+    np.testing.assert_array_equal(plan.paths, short.paths)
+    seen = np.isfinite(short.needed)
+    assert seen.any()
+    np.testing.assert_array_equal(np.isfinite(plan.needed), seen)
+    assert (np.abs(plan.needed - np.minimum(longer * short.needed, 400 - n_told))[seen] <= 2).all()
+    assert plan.longer == longer
+    assert f"campaigns take about {longer:g} times as many" in plan.summary()
+
+
 def test_futures_that_go_on_until_all_is_labelled_need_no_more():
     a = ba.assess(ba.Pool(scores=np.linspace(0.05, 0.95, 60)), ba.Metric("f1"), seed=1)
     plan = a.plan(width=0.02, futures=6)
