@@ -265,7 +265,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         lines = [f"{self.evidence._of_labels()} (design {self.design!r})."]
         lines += self._answer()
         of_the_prior = self.section.of_the_prior() if self.evidence.leans_on_prior else None
-        lines += [of_the_prior] if of_the_prior else []
+        lines += [*([of_the_prior] if of_the_prior else []), *self.evidence.of_what_is_given]
         use = "" if self.guarantee == "exact" else f", {self.evidence._use_of_volunteered}"
         late = self.evidence.withdrawn
         for n, how in ((self.volunteered - late, "without being asked for"), (late, _after_withdrawal(late))):

@@ -139,7 +139,7 @@ def sections(
     if getattr(answer, "guarantee", None) == "exact" and leans[1]:
         leans = leans[1:]  # which says why nothing is assumed
     price, first = _price(answer), answer.headline
-    said = {*of_labels, *getattr(answer, "said_in_headline", (first,))}
+    said = {*of_labels, *getattr(answer, "said_in_headline", (first,)), *leans}
     return [
         ReportSection("Answer", (first, _labelled(answer, date), *(line for line in lines if line not in said))),
         ReportSection("What it leans on", tuple(dict.fromkeys(line for line in leans if line))),

@@ -421,6 +421,17 @@ def test_measures_are_answered_by_another_posterior(name):
             assert looked()
 
 
+def test_answers_on_groups_say_that_a_posterior_was_given_once(tmp_path):
+    a = ba.assess(POOL, ba.GroupAccuracy(), design="random", seed=0)
+    ids = a.ask(8).ids
+    a.tell(ids, LABELS[ids])
+    result = a.result(posterior=np.random.default_rng(0).beta(8, 2, (500, a.cells.n_cells)))
+    said = "The posterior that was given is taken to be right."
+    assert result.summary().splitlines().count(said) == 1
+    assert result.report(tmp_path / "report.md").read_text().count(said) == 1
+    assert "posterior" not in a.result().summary()
+
+
 def test_labels_that_are_missing_are_drawn_from_the_posterior():
     """The accuracy of one cell: labelled items as they are, and a beta-binomial number of the others."""
     pool, labels = ba.Pool(predictions=np.zeros(30, int), classes=[0, 1]), np.arange(30) % 3 == 0

@@ -56,6 +56,11 @@ class Groupwise(EvidenceBase):
         return f"{alike} are taken to be as much alike{scores} as {labels_suggest(self.labels_used)}."
 
     @property
+    def of_what_is_given(self) -> list[str]:
+        """Say that a posterior is taken to be right."""
+        return [self.assumption] if self.is_given and self.guarantee != "exact" else []
+
+    @property
     def before_labels(self) -> str:
         """Where probabilities come from before any label; of a posterior that was given, nothing is known of that."""
         return "" if self.is_given else super().before_labels

@@ -72,6 +72,11 @@ class EvidenceBase(ABC):
         return False
 
     @property
+    def of_what_is_given(self) -> list[str]:
+        """Say what is taken for granted of a posterior that was given, where no other sentence does."""
+        return []
+
+    @property
     def before_labels(self) -> str:
         """Where probabilities come from before any label, the end of a part of a sentence; nothing after that."""
         return "" if self.labels_used else f", as {labels_suggest(0)}"
