@@ -200,8 +200,14 @@ def check_groups(groups: Mapping[str, ArrayLike] | Frame | None, n_items: int) -
                 f"Group column {name!r} has {show(values[row])} in row {row_no(row)}; an item is in exactly one "
                 "group, so pass a column of its own for each attribute."
             )
-        checked[name] = frozen(values)
+        checked[name] = frozen(_in_days_or_seconds(values))
     return checked
+
+
+def _in_days_or_seconds(values: np.ndarray) -> np.ndarray:
+    """Return times in the coarser unit that holds them, by which names are short; other values as they are."""
+    coarser = (values.astype(f"M8[{unit}]") for unit in ("D", "s")) if values.dtype.kind == "M" else ()
+    return next((times for times in coarser if (times == values).all()), values)
 
 
 def _is_complete(values: np.ndarray) -> bool:

@@ -22,7 +22,7 @@ from bayes_assess._tools.arrays import (
 )
 from bayes_assess._tools.callers import warn_caller
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import composed, folded, plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._classes import between_numbers, codes_of
 from bayes_assess.pool._ids import IdIndex, id_values, in_another_order
@@ -129,8 +129,10 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
             return rated
         if isinstance(value, str) and self.classes.dtype.kind != "U" and text_as_int(np.array([value])) is None:
             return "label with these names, which are whole numbers"
-        folded = str(value).strip().casefold()
-        alike = [name for name in self.classes.tolist() if str(name).strip().casefold() == folded]
+        alike = [name for name in self.classes.tolist() if folded(str(name)) == folded(str(value))]
+        if any(composed(str(name)) == composed(str(value)) for name in alike):
+            form = "NFC" if any(composed(str(name)) == name for name in alike) else "NFD"
+            return f"its letters are composed in another way: tell unicodedata.normalize({form!r}, label)"
         if alike:
             return f"spell it as the class is, {listing(alike)}"
         if self.declared:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.text import places_named
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
@@ -104,7 +105,7 @@ class GroupPair(Comparison[AnswerT_co]):
 
     def _find(self, cells: Cells, name: Hashable) -> int:
         names = self.groups(cells)
-        places = np.flatnonzero(names.astype(str) == str(name))
+        places = places_named(names.astype(str).tolist(), name)
         if len(places) != 1:
             known = ", ".join(str(group) for group in names[:20]) + (", ..." if len(names) > 20 else "")
             raise QuestionError(f"There is no group {show(name)} by {cells.parts[0].description}; there are {known}.")

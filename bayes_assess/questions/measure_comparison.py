@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.text import places_named
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of, verdict_of
 from bayes_assess.measures import difference_table
@@ -79,12 +80,10 @@ class MeasureComparison(MeasuresCompared[BelievedT_co, WeighedT_co]):
         assert not table.is_curve  # curves have neither systems nor groups
         if self.by is None:
             return codes, difference_table(table, 0, 1)
-        sides = []
+        sides, known = [], [output.partition(f" ({self.by} ")[2].removesuffix(")") for output in table.outputs]
         for side in (self.first, self.second):
-            ending = f" ({self.by} {side})"
-            places = [i for i, output in enumerate(table.outputs) if output.endswith(ending)]
+            places = places_named(known, side)
             if not places:
-                known = [output.split(f"({self.by} ")[-1].removesuffix(")") for output in table.outputs]
                 raise QuestionError(f"There is no group {show(side)} in {self.by!r}; it has {listing(known)}.")
             sides.append(places[0])
         return codes, difference_table(table, *sides)

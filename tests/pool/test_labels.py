@@ -95,6 +95,9 @@ def test_nothing_is_said_of_nan_where_labels_are_missing_in_another_way(labels):
             "nan",
             r"'nan', which is .*; if the item has no label, tell None or leave it out: this is a text\.",
         ),
+        (["ja", "f\u00fcnf"], "fu\u0308nf", r"composed in another way: tell unicodedata\.normalize\('NFC', label\)\."),
+        (["ja", "fu\u0308nf"], "f\u00fcnf", r"composed in another way: tell unicodedata\.normalize\('NFD', label\)\."),
+        (["New York", "Ur"], "new  york", r"spell it as the class is, 'New York'\."),
         (["yes", "no"], "maybe", r"pass every class as classes=\['maybe', 'no', 'yes'\]"),
         (
             [True, False],

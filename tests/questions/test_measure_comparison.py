@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayes_assess as ba
@@ -405,3 +408,28 @@ def test_of_systems_that_predict_the_same_the_difference_is_exactly_0(design):
     ]
     with pytest.raises(ba.BudgetError, match="No label can change the answer to this question on this pool"):
         ba.simulate(pool, [0, 1] * 50, question, designs=design)
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "rate"])
+@pytest.mark.parametrize(
+    ("days", "named", "sides"),
+    [
+        (["2020-01-01", "2021-01-01"], ["2020-01-01", "2021-01-01"], [pd.Timestamp("2020-01-01"), date(2021, 1, 1)]),
+        (["2020-01-01", "2021-01-01"], ["2020-01-01", "2021-01-01"], ["2020-01-01T00:00:00", "2021-01-01"]),
+        (
+            ["2020-01-01 10:30", "2021-01-01 00:00"],
+            ["2020-01-01T10:30:00", "2021-01-01T00:00:00"],
+            ["2020-01-01 10:30", np.datetime64("2021-01-01")],
+        ),
+    ],
+)
+def test_groups_that_are_dates_are_compared_however_a_date_is_written(measure, days, named, sides):
+    pool = ba.Pool(predictions=["a", "b"] * 10, groups={"day": pd.to_datetime(days * 10)})
+    assert ba.assess(pool, ba.GroupAccuracy(by="day")).cells.names.astype(str).tolist() == named
+    a = ba.assess(
+        pool, ba.Compare(*sides, by="day", measure=measure, **({} if measure == "accuracy" else {"positive": "a"}))
+    )
+    a.tell(pool.ids, ["a"] * 20)
+    assert a.result().estimate == (1.0 if measure == "accuracy" else 0.0)
+    with pytest.raises(ba.QuestionError, match="There is no group '2020-01-02'"):
+        ba.assess(pool, ba.Compare("2020-01-02", sides[1], by="day", measure=measure))
