@@ -12,7 +12,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.callers import warn_caller
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import enumerated, plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.sessions.exchange import label_studio
@@ -323,6 +323,31 @@ def _refuse(path: Path, grid: Grid, wrong: dict[int, str]) -> None:
     if not wrong:
         return
     unit = grid.unit
-    listed = "; ".join(f"{unit} {row}: {problem}" for row, problem in sorted(wrong.items())[:_SHOWN])
+    listed = "; ".join(_by_problem(dict(sorted(wrong.items())[:_SHOWN]), unit))
     more = f"; and {plural(len(wrong) - _SHOWN, f'more {unit}')}" if len(wrong) > _SHOWN else ""
     raise LabelError(f"Nothing was taken from {path}; {grid.counted}these {unit}s are wrong: {listed}{more}.")
+
+
+def _by_problem(wrong: dict[int, str], unit: str) -> list[str]:
+    """Say what is wrong with rows: once of those that have the same problem, and in short of others of its kind.
+
+    Examples
+    --------
+    >>> none = "is not one of the classes ('a', 'b')"
+    >>> for said in _by_problem({2: f"'x' {none}", 3: f"'y' {none}", 4: "the id is missing", 5: f"'x' {none}"}, "row"):
+    ...     print(said)
+    rows 2 and 5: 'x' is not one of the classes ('a', 'b')
+    row 3: 'y' is none, either
+    row 4: the id is missing
+    """
+    rows: dict[str, list[int]] = {}
+    for row, problem in wrong.items():
+        rows.setdefault(problem, []).append(row)
+    said: list[str] = []
+    known: set[str] = set()
+    for problem, where in rows.items():
+        what, of, classes = problem.partition(" is not one of the classes ")
+        short = f"{what} is none, either" if classes and classes in known else problem
+        known |= {classes} if of else set()
+        said.append(f"{unit}{'s' * (len(where) > 1)} {enumerated(where)}: {short}")
+    return said

@@ -205,7 +205,10 @@ def test_every_bad_row_is_listed_as_the_file_numbers_it(folder, kinds):
     with pytest.raises(ba.LabelError) as caught:
         ba.read_labels(path, POOL)
     message = str(caught.value)
-    assert [int(number) for number in re.findall(r"row (\d+):", message)] == bad[:20]
+    listed = [
+        int(number) for rows in re.findall(r"rows? ([\d, and]+):", message) for number in re.findall(r"\d+", rows)
+    ]
+    assert sorted(listed) == bad[:20]
     assert ("more row" in message) == (len(bad) > 20)
     assert message.endswith(".")
 
@@ -667,3 +670,16 @@ def test_empty_rows_that_spreadsheets_leave_are_no_items_without_a_label(folder,
     wrong = written(folder / "wrong.csv", [*rows, ["", "", ""], ["b", "", "good"]])
     with pytest.raises(ba.LabelError, match="row 8: 'b' is the id of no item"):  # as the file numbers it
         ba.read_labels(wrong, POOL)
+
+
+def test_rows_that_are_wrong_in_the_same_way_are_said_together(tmp_path):
+    pool = ba.Pool(predictions=["bug", "bill"] * 4)
+    labels = ["bugs", "bill", "spam", "bugs", "", "spam", "bugs", "bug"]
+    path = tmp_path / "sheet.csv"
+    path.write_text("id,label\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)) + "99,bug\n")
+    with pytest.raises(ba.LabelError) as refused:
+        ba.read_labels(path, pool)
+    said = str(refused.value)
+    assert "rows 2, 5 and 8: the label 'bugs' is not one of the classes ('bill', 'bug'); only these are" in said
+    assert "rows 4 and 7: the label 'spam' is none, either; row 10: '99' " in said
+    assert said.count("('bill', 'bug')") == said.count("name every class") == 1
