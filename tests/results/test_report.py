@@ -257,3 +257,11 @@ def test_a_question_is_shown_as_it_was_asked(pool, question):
     """And not by the class that it is of on such pools."""
     asked = ba.assess(pool, question).result().to_dict()["asked"]
     assert asked.startswith(f"Metric(measure='{question.measure}'")
+
+
+def test_headings_of_a_wide_table_wrap_on_the_page(tmp_path):
+    """As long as no line of one is broken, "upper, scores not trusted" is beyond the edge of the page."""
+    a = ba.assess(ba.Pool(scores=[0.2, 0.7, 0.9]), ba.Metric("f1"))
+    page = a.result().report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"^th, td \{[^}]*white-space: nowrap", page, re.MULTILINE)  # which the next rule lifts
+    assert re.search(r"^thead th \{[^}]*white-space: normal", page, re.MULTILINE)
