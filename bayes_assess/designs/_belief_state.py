@@ -85,6 +85,8 @@ class MeasurePosterior(NamedTuple):
         Whether the curve takes positives to hide, and the surest items to err, which are precautions.
     design_interval : (k, 2)
         Intervals that lean on random items alone.
+    sure_design_interval : (k, 2)
+        The same at a level by which they may contradict the belief.
     audits : (K, 2) integers
         Uniformly random items without and with the event.
     events : (K, 2) integers
@@ -102,6 +104,7 @@ class MeasurePosterior(NamedTuple):
     strength: Float[np.ndarray, "n K"]
     cautious: Bool[np.ndarray, "n 2"]
     design_interval: Float[np.ndarray, "k 2"]
+    sure_design_interval: Float[np.ndarray, "k 2"]
     audits: Int[np.ndarray, "K 2"]
     events: Int[np.ndarray, "K 2"]
     members: Float[np.ndarray, " B"]

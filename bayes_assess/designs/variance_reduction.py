@@ -15,14 +15,20 @@ from bayes_assess._tools.axes import PRNGKey, in_64_bits, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
+from bayes_assess.designs._audit import Audit, audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, check_drawn, many_skipped, reserve
 from bayes_assess.designs._belief_state import BeliefState, Look, MeasurePosterior, OtherLabels
 from bayes_assess.designs._gains import at_stake, gains, handed_out
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
-from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
+from bayes_assess.estimators.posterior_measure import (
+    Completion,
+    PosteriorMeasure,
+    contradicting_level,
+    measure_draws,
+    posterior_measure,
+)
 from bayes_assess.estimators.rough_measure import rough_measure_draws
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
@@ -259,11 +265,11 @@ class VarianceReduction(Design[BeliefState]):
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
         parts = [np.stack([posterior[i] for posterior in posteriors]) for i in range(3)]
         tails = np.stack([posterior.tails for posterior in posteriors])
-        ends = None
+        ends = sure = None
         if looks.bets is not None:
             audit = first_audit(setting.reward, setting.playable)
-            ends = design_intervals(audit, looks.bets, looks.settled, setting.reward, level)
-        parts += [ends, np.stack(joint) if joint else None, tails]
+            ends, sure = _two_levels(audit, looks.bets, looks.settled, setting.reward, level)
+        parts += [ends, np.stack(joint) if joint else None, tails, sure]
         return PosteriorMeasure(*(part if part is None else part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     def evidence(
@@ -309,12 +315,14 @@ class VarianceReduction(Design[BeliefState]):
         rng = generator(seed, "posterior of a measure")
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
         bets, settled = engine.tree_map(lambda part: part[None], audit.bets), np.asarray(state.settled_counts)[None]
+        ends, sure = _two_levels(audit, bets, settled, state.measure, level)
         return MeasurePosterior(
             draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order),
             curves=share,
             strength=strength,
             cautious=cautious,
-            design_interval=design_intervals(audit, bets, settled, state.measure, level)[0],
+            design_interval=ends[0],
+            sure_design_interval=sure[0],
             audits=np.stack([audit.counts.sum(1) - hits, hits], axis=-1),
             events=events,
             members=state.belief.member_weights,
@@ -340,6 +348,15 @@ class VarianceReduction(Design[BeliefState]):
         with engine.eager(self.is_eager(state)), in_64_bits():
             share, strength, _ = drawn(state.belief, _N_RESULT)
             return draws((nothing, items)), draws((items, nothing))
+
+
+def _two_levels(
+    audit: Audit, bets: betting.Betting, settled: Int[np.ndarray, "N K O"], measure: CellMeasure, level: float
+) -> tuple[Float[np.ndarray, "N k 2"], Float[np.ndarray, "N k 2"]]:
+    """Compute the intervals of the audit at a level, and at that by which they may contradict the belief."""
+    ends = design_intervals(audit, bets, settled, measure, level)
+    sure = contradicting_level(level)
+    return ends, ends if sure == level else design_intervals(audit, bets, settled, measure, sure)
 
 
 def _with_groups(rng, coordinates: Coordinates, share, strength, events) -> Float[np.ndarray, "n K"]:

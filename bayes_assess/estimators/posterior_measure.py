@@ -31,6 +31,7 @@ _IN_CACHE = 50_000  # numbers
 _LEAST_PARAMETER = 1e-9
 _NUMBERS = 4_000_000  # of items by attribute and outcome, at once
 _ROUNDING = 1e-9  # of intervals that are exact
+_CONTRADICTING = 0.95  # level of intervals that contradict each other, at least: by chance those of low levels part
 
 
 class PosteriorMeasure(NamedTuple):
@@ -51,6 +52,8 @@ class PosteriorMeasure(NamedTuple):
     tails : (..., k, 2, T), optional
         Quantiles below the first and above the last one, outwards in: at those shares of its probability that
         `_TAIL` has, and at those of what the last one leaves over.
+    sure_design_interval : (..., k, 2), optional
+        Those of `design_interval` at a level by which they may contradict a belief, see `contradicting_level`.
     """
 
     quantiles: Float[np.ndarray, "*batch k Q"]
@@ -59,6 +62,7 @@ class PosteriorMeasure(NamedTuple):
     design_interval: Float[np.ndarray, "*batch k 2"] | None = None
     draws: Float[np.ndarray, "*batch n k"] | None = None
     tails: Float[np.ndarray, "*batch k 2 T"] | None = None
+    sure_design_interval: Float[np.ndarray, "*batch k 2"] | None = None
 
     of_posterior = True  # as of `Estimate`
     of_ranks = False
@@ -90,6 +94,17 @@ class PosteriorMeasure(NamedTuple):
         return ends[0], ends[1]
 
 
+def contradicting_level(level: float) -> float:
+    """Return the level of the intervals by which random items may contradict a belief.
+
+    Examples
+    --------
+    >>> contradicting_level(0.5), contradicting_level(0.99)
+    (0.95, 0.99)
+    """
+    return max(level, _CONTRADICTING)
+
+
 def contradicted(credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarray, "*batch 2"]) -> np.ndarray:
     """Tell where two intervals have no value in common.
 
@@ -103,9 +118,13 @@ def contradicted(credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarr
 
 
 def widened(
-    credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarray, "*batch 2"]
+    credible: Float[np.ndarray, "*batch 2"],
+    design: Float[np.ndarray, "*batch 2"],
+    apart: Bool[np.ndarray, "*batch"] | None = None,
 ) -> Float[np.ndarray, "*batch 2"]:
     """Return credible intervals, and where random items contradict them the hull of both.
+
+    They do where it is said that the two are `apart`, or else where these have no value in common.
 
     Examples
     --------
@@ -113,7 +132,8 @@ def widened(
     [[0.2, 0.4], [0.2, 0.9]]
     """
     low, high = np.minimum(design[..., 0], credible[..., 0]), np.maximum(design[..., 1], credible[..., 1])
-    return np.where(contradicted(credible, design)[..., None], np.stack([low, high], axis=-1), credible)
+    apart = contradicted(credible, design) if apart is None else apart
+    return np.where(apart[..., None], np.stack([low, high], axis=-1), credible)
 
 
 def posterior_measure(

@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
-from bayes_assess.estimators.posterior_measure import widened
+from bayes_assess.estimators.posterior_measure import contradicted, contradicting_level, widened
 from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.measures._pool_losses import Measures
 from bayes_assess.measures.cell_measure import CellMeasure
@@ -74,7 +74,9 @@ class MeasuresAnswered(Answered):
         table = cells_table(campaigns.cells)
         if campaigns.record.of_posterior:
             ends, design = campaigns.record.interval(level), campaigns.record.design_interval
-            ends = ends if design is None else widened(ends, design)
+            if design is not None:
+                sure = campaigns.record.interval(contradicting_level(level))
+                ends = widened(ends, design, contradicted(sure, campaigns.record.sure_design_interval))
         else:
             ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table.outputs) else ends

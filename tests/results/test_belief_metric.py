@@ -9,6 +9,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.to_arviz import import_arviz
+from bayes_assess.estimators.posterior_measure import contradicted as are_apart
 from bayes_assess.results._in_words import title_of
 
 LABELS = (np.random.default_rng(0).random(60) < 0.3).astype(int)
@@ -272,6 +273,27 @@ def test_where_random_items_contradict_some_measures_the_others_promise_no_more_
         lines[11], "And 3 more.", "Ranks and pairs lean on what random items contradict."
     ]  # fmt: skip
     assert result.headline == lines[0]  # an answer, and no warning
+
+
+def test_intervals_of_low_levels_that_lie_apart_are_no_contradiction():
+    """Two intervals of 20 % miss each other by chance; those of 95 % of the same labels have values in common."""
+    apart = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        labels = (rng.random(600) < 0.15).astype(int)
+        pool = ba.Pool(scores=1 / (1 + np.exp(3 - 2.2 * rng.normal(2.2 * labels, 1.0))))
+        a = ba.assess(pool, ba.Metric(["accuracy", "precision", "f1"]), seed=seed)
+        for _ in range(2):
+            ids = a.ask(40).ids
+            a.tell(ids, labels[ids])
+        result, surer = a.result(level=0.2), a.result()
+        assert not surer.contradicted.any()
+        apart += [are_apart(result.credible_interval, result.design_interval)]
+        assert not result.contradicted.any()
+        assert result.guarantee == "credible"
+        assert "contradict" not in result.summary()
+        np.testing.assert_array_equal(result.interval, result.credible_interval)
+    assert np.any(apart)
 
 
 def test_where_random_items_contradict_every_measure_nothing_is_assumed(by_site, monkeypatch):

@@ -19,7 +19,7 @@ from bayes_assess.designs._belief_state import MeasurePosterior
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, contradicting_level, posterior_measure, widened
 from bayes_assess.estimators.posterior_measure import contradicted as are_apart
 from bayes_assess.measures import LOSSES, PRCurveTable, combine
 from bayes_assess.questions._event_cells import EventCells
@@ -112,7 +112,7 @@ class BeliefDraws(OnMeasures):
     @property
     def ends(self) -> Float[np.ndarray, "k 2"]:
         """Credible intervals, wider where random items contradict them."""
-        return widened(self.credible_interval, self.design_interval)
+        return widened(self.credible_interval, self.design_interval, self.contradicted)
 
     @cached_property
     def credible_interval(self) -> Float[np.ndarray, "k 2"]:
@@ -131,8 +131,12 @@ class BeliefDraws(OnMeasures):
 
     @cached_property
     def contradicted(self) -> np.ndarray:
-        """Whether the two have no value in common, (k,)."""
-        return are_apart(self.credible_interval, self.design_interval)
+        """Whether the two have no value in common, (k,), at a level of .95 or more: by chance those of others part."""
+        level = contradicting_level(self.level)
+        if level == self.level:
+            return are_apart(self.credible_interval, self.design_interval)
+        apart = are_apart(self._measured.interval(level), self.found.sure_design_interval)
+        return apart & ~self._settled & (not self.exact)
 
     @property
     def second(self) -> Float[np.ndarray, "k 2"]:
