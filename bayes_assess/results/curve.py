@@ -345,7 +345,14 @@ F1 [0.667, 0.667].
         if without is not None and not self.guarantee == "exact":
             between = widened(between, without[None])
         f1 = Measured(float(best[0]), between[0], without)
-        return CurvePoint(float(self._thresholds[at]), int(self._reaching[at]), **parts, f1=f1, level=self.level)
+        return CurvePoint(
+            float(self._thresholds[at]),
+            int(self._reaching[at]),
+            precision=parts["precision"],
+            recall=parts["recall"],
+            f1=f1,
+            level=self.level,
+        )
 
 
 def _f1_of(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
