@@ -3,6 +3,7 @@
 from itertools import islice
 
 import numpy as np
+import pytest
 import study_two_systems
 from _system_pools import TwoSystems, pools
 from study_two_systems import using
@@ -43,7 +44,10 @@ def test_constants_are_replaced_for_the_time_being():
     assert three.ranks_positives_of(other)
 
 
-def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
+# Of a design that compiles soon; the one of the study takes seconds for every set.
+@pytest.mark.parametrize("design", ["passive", pytest.param("variance_reduction", marks=pytest.mark.slow)])
+def test_a_run_goes_on_and_reports(design, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(study_two_systems, "DESIGN", design)
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3 == 0
     score = np.clip(0.6 * labels + 0.4 * rng.random(60), 0, 1)

@@ -26,10 +26,10 @@ F1 = ba.Metric("f1")
 
 
 @cache
-def poisson_study(name, batch):
-    """Return 600 campaigns, which more than one test looks at."""
-    design = {"poisson": SMALL}
-    return ba.simulate(POOL, LABELS, ba.Metric(name), designs=design, budgets=[60, 120, 180], repeats=600, batch=batch)
+def poisson_study(name, batch, repeats=600):
+    """Return campaigns that more than one test looks at."""
+    options = {"designs": {"poisson": SMALL}, "budgets": [60, 120, 180], "repeats": repeats, "batch": batch}
+    return ba.simulate(POOL, LABELS, ba.Metric(name), **options)
 
 
 told = labelled_sessions(POOL, LABELS, ba.Metric("f1"), design=SMALL)
@@ -85,11 +85,14 @@ def test_the_answer_is_exact_once_everything_is_labelled(question):
 
 
 @pytest.mark.parametrize(
-    ("name", "batch"),
-    [("f1", 60), *(pytest.param(*case, marks=pytest.mark.slow) for case in (("accuracy", 20), ("f1", 1)))],
+    ("name", "batch", "repeats"),
+    [
+        ("f1", 60, 300),
+        *(pytest.param(*case, 600, marks=pytest.mark.slow) for case in (("accuracy", 20), ("f1", 1), ("f1", 60))),
+    ],
 )
-def test_estimates_are_right_in_the_mean_over_rounds(name, batch):
-    study = poisson_study(name, batch)
+def test_estimates_are_right_in_the_mean_over_rounds(name, batch, repeats):
+    study = poisson_study(name, batch, repeats)
     estimate = study.estimates["poisson"]
     error = estimate.std(0) / np.sqrt(len(estimate))
     # A ratio of sums is biased by about its variance, which is small beside its standard deviation only later.
@@ -103,13 +106,17 @@ def random_study():
 
 
 @pytest.mark.parametrize(
-    "study",
-    [lambda: poisson_study("f1", 60), pytest.param(random_study, marks=pytest.mark.slow)],
-    ids=["poisson", "random"],
+    ("study", "repeats"),
+    [
+        (lambda: poisson_study("f1", 60, 300), 300),
+        pytest.param(lambda: poisson_study("f1", 60), 600, marks=pytest.mark.slow),
+        pytest.param(random_study, 600, marks=pytest.mark.slow),
+    ],
+    ids=["poisson", "more poisson", "random"],
 )
-def test_intervals_cover(study):
+def test_intervals_cover(study, repeats):
     for covered in study().coverage.values():
-        assert (covered > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 600)).all()
+        assert (covered > 0.95 - 4 * np.sqrt(0.05 * 0.95 / repeats)).all()
 
 
 @pytest.mark.slow

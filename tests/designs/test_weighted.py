@@ -608,10 +608,16 @@ def test_proposals_that_are_no_probabilities_are_refused(number):
     with pytest.raises(ba.DesignError, match=r"let its propose\(\) return finite numbers, 0 or more"):
         a.ask(1)
     assert a.n_pending == 0
-    with pytest.raises(ba.DesignError, match=r"'oasis' proposes items by numbers that are no probabilities"):
-        ba.simulate(POOL, LABELS, F1, designs=[design], budgets=[20], repeats=2)
     same = Proposing(n_strata=16, number=1.0)
     assert len(ba.assess(POOL, F1, design=same).ask(5)) == 5
+
+
+# Every number is a program of its own.
+@pytest.mark.parametrize("number", [np.nan, *(pytest.param(x, marks=pytest.mark.slow) for x in (np.inf, -1e9))])
+def test_studies_of_proposals_that_are_no_probabilities_are_refused(number):
+    design = Proposing(n_strata=16, number=number)
+    with pytest.raises(ba.DesignError, match=r"'oasis' proposes items by numbers that are no probabilities"):
+        ba.simulate(POOL, LABELS, F1, designs=[design], budgets=[20], repeats=2)
 
 
 class FirstArm(ba.designs.Thompson):

@@ -96,12 +96,12 @@ def test_levels_are_said_with_the_digits_that_they_have(level, said):
 def test_what_is_exact_is_said_once():
     """No interval of one value stands beside it, no width 0.000, and reports give neither values nor reasons twice."""
     rng = np.random.default_rng(0)
-    groups = {"site": np.resize(["x", "y"], 40)}
-    scores = rng.random((40, 2))
+    groups = {"site": np.resize(["x", "y"], 20)}
+    scores = rng.random((20, 2))
     pool = ba.Pool(scores=scores[:, 0], systems={"b": (scores[:, 1] > 0.5).astype(int)}, groups=groups)
-    labels = (rng.random(40) < scores[:, 0]).astype(int)
+    labels = (rng.random(20) < scores[:, 0]).astype(int)
     for question in (
-        *(ba.GroupAccuracy("site"), ba.GroupAccuracy(np.zeros(40, int)), ba.ConfusionMatrix(cost=1 - np.eye(2))),
+        *(ba.GroupAccuracy("site"), ba.GroupAccuracy(np.zeros(20, int)), ba.ConfusionMatrix(cost=1 - np.eye(2))),
         *(ba.Calibration(3), ba.Calibration(3, by="site"), ba.GroupRecall("site"), ba.Compare("x", "y", by="site")),
         *(ba.Compare("b", "prediction"), ba.Metric("f1"), ba.Metric(["f1", "precision"]), ba.Metric("f1", by="site")),
         *(ba.Best(), ba.Compare("b", "prediction", measure="f1"), ba.LeastAccurate("site"), ba.Rate(by="site")),
