@@ -365,11 +365,10 @@ def _completed(
     order = np.argsort(kind.ravel(), kind="stable")
     first = np.searchsorted(kind.ravel()[order], np.arange(kinds.shape[1]))
     with_event, missing = (np.add.reduceat(items[:, order], first, axis=1) for items in (events, others))
-    step = max(1, _NUMBERS // labelled.size)
     values = []
-    for some in (slice(start, start + step) for start in range(0, len(events), step)):
+    for some, errors in completion.errors.in_parts(rng, len(events), max(1, _NUMBERS // labelled.size)):
         items = np.tile(labelled, (len(events[some]), 1, 1))
-        rest = _rest_by_kind(rng, missing[some], kinds[2], completion.errors)
+        rest = _rest_by_kind(rng, missing[some], kinds[2], errors)
         for i, (a, event, _) in enumerate(kinds.T):
             items[:, a, event] += with_event[some, i]
             items[:, a] += rest[i]

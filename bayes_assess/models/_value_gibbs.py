@@ -6,7 +6,7 @@ and their places, then variances given means, then means given variances, with t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -93,11 +93,17 @@ class Gibbs:
         self.state = self._start()
 
     def run(self, n: int) -> GibbsDraws:
-        sweeps = -(-n // self.n_chains)
+        return next(self.parts(n, n))
+
+    def parts(self, n: int, most: int) -> Iterator[GibbsDraws]:
+        """Draw `n`, in parts of at most so many and of all chains: what starts once is there for all."""
         for _ in range(_BURN_IN):
             self._sweep()
-        draws = [self._sweep() for _ in range(sweeps)]
-        return GibbsDraws(*(np.concatenate(parts)[:n] for parts in zip(*draws, strict=True)))
+        sweeps = max(1, most // self.n_chains) if most < n else -(-n // self.n_chains)
+        for start in range(0, n, sweeps * self.n_chains):
+            left = n - start
+            draws = [self._sweep() for _ in range(min(sweeps, -(-left // self.n_chains)))]
+            yield GibbsDraws(*(np.concatenate(parts)[:left] for parts in zip(*draws, strict=True)))
 
     def _start(self) -> GibbsDraws:
         model = self.model

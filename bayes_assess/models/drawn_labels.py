@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,3 +26,33 @@ class DrawnLabels(ABC):
         """Draw the labels of so many further items of every row, on the host."""
         theta = self.drawn(rng, len(wrong))
         return rng.multinomial(wrong, theta / np.maximum(theta.sum(-1, keepdims=True), 1.0))
+
+    def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
+        """Divide `n` draws into parts of at most so many, and say from what to draw those of every part in turn.
+
+        Examples
+        --------
+        >>> from bayes_assess.models.error_labels import ErrorLabels
+        >>> [some for some, _ in ErrorLabels.none().in_parts(np.random.default_rng(0), 5, 2)]
+        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+        """
+        return ((slice(start, min(start + most, n)), self) for start in range(0, n, most))
+
+
+@dataclass(frozen=True)
+class GivenLabels(DrawnLabels):
+    """Distributions of labels that have been drawn: all that there are, or their first ones.
+
+    Attributes
+    ----------
+    counts : (R, C)
+        Labelled items.
+    distributions : (n, R, C)
+    """
+
+    counts: Float[Array, "R C"]
+    distributions: Float[np.ndarray, "n R C"]
+
+    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
+        """Return the first `n` of them."""
+        return self.distributions[:n]

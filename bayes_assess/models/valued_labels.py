@@ -36,6 +36,7 @@ Q of pi.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -49,7 +50,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
-from bayes_assess.models._value_gibbs import Gibbs, n_chains
+from bayes_assess.models._value_gibbs import Gibbs, GibbsDraws, n_chains
 from bayes_assess.models._value_terms import (
     GATHERED,
     LEAST,
@@ -70,7 +71,7 @@ from bayes_assess.models._value_terms import (
     terms,
     within,
 )
-from bayes_assess.models.drawn_labels import DrawnLabels
+from bayes_assess.models.drawn_labels import DrawnLabels, GivenLabels
 from bayes_assess.models.program_items import added, items_of
 
 _UNKNOWN, _MOST_RARE = 0.02, 3.0  # variance of the mean of a cell that is as rare as wide, for decisions
@@ -274,10 +275,26 @@ class ValuedLabels(DrawnLabels):
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
         """Draw `n` distributions of labels for every cell, on the host."""
+        return self._distributions(self._chains(rng, n).run(n))
+
+    def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
+        """Divide `n` draws into parts of at most so many: of the same chains, which take most of the time to begin."""
+        start = 0
+        for draws in self._chains(rng, n).parts(n, most):
+            for first in range(0, len(draws.mean), most):
+                some = GibbsDraws(*(part[first : first + most] for part in draws))
+                size = len(some.mean)
+                yield slice(start, start + size), GivenLabels(self.counts, self._distributions(some))
+                start += size
+
+    def _chains(self, rng: np.random.Generator, n: int) -> Gibbs:
+        """Begin the chains that are to draw `n` times."""
         parts = (self.x, self.rarity, self.values, self.apart)
         x, rarity, values, apart = (np.asarray(part, np.float64) for part in parts)
         counts = np.asarray(self.counts, np.int64)
-        draws = Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng, n_chains(n)).run(n)
+        return Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng, n_chains(n))
+
+    def _distributions(self, draws: GibbsDraws) -> Float[np.ndarray, "n K C"]:
+        values, apart = np.asarray(self.values, np.float64), draws.apart[..., None]
         near = within(values, draws.mean, np.sqrt(draws.variance), np)
-        apart = draws.apart[..., None]
         return (1 - apart) * near + apart * spread_out(draws.part, values, np)

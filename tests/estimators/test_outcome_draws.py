@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 
+import bayes_assess as ba
+from bayes_assess.estimators import posterior_measure as posterior_measure_module
 from bayes_assess.estimators.posterior_measure import Completion, _rest_by_kind, outcome_draws, posterior_measure
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.valued_labels import ValuedLabels
 
 N = 20_000
 SIZE, COUNTS = np.array([50, 8, 3]), np.array([[2, 5], [0, 0], [1, 2]])  # labels without and with the event
@@ -78,3 +81,19 @@ def test_kinds_of_one_row_have_one_distribution_of_the_labels_of_errors():
     first, second = _rest_by_kind(rng, missing, np.array([0, 0]), Drawn())
     np.testing.assert_array_equal(first, 3 * Drawn().drawn(rng, n)[:, 0])
     np.testing.assert_array_equal(second, 5 * Drawn().drawn(rng, n)[:, 0])  # and not the other one in the same draw
+
+
+def test_measures_that_need_many_numbers_are_drawn_from_beliefs_in_parts(monkeypatch):
+    """A belief may begin once for all of them."""
+    pool = ba.Pool(predictions=np.arange(22) % 11, classes=list(range(11)))
+    a = ba.assess(pool, ba.Mean(), seed=0)
+    a.tell(pool.ids[:9], pool.predictions[:9])
+    begun, begin = [], ValuedLabels._chains
+    monkeypatch.setattr(ValuedLabels, "_chains", lambda self, rng, n: begun.append(n) or begin(self, rng, n))
+    whole = a.result()
+    monkeypatch.setattr(posterior_measure_module, "_NUMBERS", 20_000)
+    parts = a.result(level=0.9)
+    assert len(begun) == 2
+    assert begun[0] == begun[1]
+    spread = np.diff(whole.interval, axis=-1)[..., 0] / 4
+    assert (np.abs(parts.estimate - whole.estimate) < 5 * spread / np.sqrt(begun[0] / 20)).all()  # of chains

@@ -172,3 +172,22 @@ def test_functions_of_few_labels_are_looked_up_and_of_many_computed_to_the_same_
     monkeypatch.setattr(_value_gibbs, "_LOOKED_UP", 0)
     for one, other in zip(looked_up, drawn(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("most", [200, 70, 24, 3])
+def test_parts_of_draws_are_of_chains_that_begin_once(most, monkeypatch):
+    """The first steps take most of the time, and had been taken for every part."""
+    belief = ValuedLabels.from_prior(10 * X, 10 * GRID, GROUP).observe(0, 40)
+    begun, swept = [], []
+    start, sweep = Gibbs._start, Gibbs._sweep
+    monkeypatch.setattr(Gibbs, "_start", lambda self: begun.append(self) or start(self))
+    monkeypatch.setattr(Gibbs, "_sweep", lambda self: swept.append(self) or sweep(self))
+    parts = list(belief.in_parts(np.random.default_rng(0), 100, most))
+    assert len(begun) == 1
+    assert len(swept) == _value_gibbs._BURN_IN + -(-100 // begun[0].n_chains)
+    places = [some for some, _ in parts]
+    assert np.concatenate([np.arange(100)[some] for some in places]).tolist() == list(range(100))
+    assert max(some.stop - some.start for some in places) <= most
+    rng = np.random.default_rng(1)
+    found = np.concatenate([labels.drawn(rng, some.stop - some.start) for some, labels in parts])
+    np.testing.assert_array_equal(found, belief.drawn(np.random.default_rng(0), 100))
