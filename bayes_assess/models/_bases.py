@@ -23,11 +23,9 @@ from bayes_assess.models._numerics.dirichlet_sampling import (
     others,
     sample_dirichlet,
 )
-from bayes_assess.models.belief import host_generator, pool_shares
+from bayes_assess.models.belief import MANY_VALUES, host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import added
-
-_MANY_VALUES = 2**7  # of one draw
 
 Values = Float[Array, "*shape"] | Float[np.ndarray, "*shape"]
 Counts = Int[Array, "*batch K O"] | Int[np.ndarray, "*batch K O"]
@@ -64,6 +62,10 @@ class Dirichlet(Sampled):
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Float[np.ndarray, "*shape O"]:
         """Draw a value of every distribution, (*shape, ..., O), on the host."""
         return dirichlet_draw(rng, np.asarray(self.alpha), shape)
+
+    def draws(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "S *batch O"]:
+        """Draw `n` times from all distributions by NumPy's generator: other values than `sample`, and sooner."""
+        return self.draw(rng, (n,))
 
     @any_engine
     def update(self, counts: Counts) -> Self:
@@ -231,7 +233,7 @@ class Points(Compiled):
 
         Draws of many values at once are those of NumPy's generator where NumPy computes, which are made sooner.
         """
-        if not engine.is_eager() or math.prod(np.shape(counts)[-2:]) < _MANY_VALUES:
+        if not engine.is_eager() or math.prod(np.shape(counts)[-2:]) < MANY_VALUES:
             return super().pool_draws(key, n, counts, sizes)
         return self._pool_draws_on_host(key, n, counts, sizes)
 
@@ -310,13 +312,6 @@ class Agreements(Points):
         """Count (..., K, 2) all labels learned, and some more."""
         labels, agreements = np.asarray(self.labels), np.asarray(self.agreements)
         return added(np.stack([labels - agreements, agreements], axis=-1), counts)
-
-
-def population_draws(belief: Any, key: PRNGKey, n: int) -> Float[np.ndarray, "S *shape"]:
-    """Draw `n` joint values on the host: many of them by NumPy's generator, if the belief does; see `Points`."""
-    if engine.is_eager() and hasattr(belief, "draws") and 2 * np.size(belief.mean) >= _MANY_VALUES:
-        return belief.draws(host_generator(key), n)
-    return np.asarray(belief.sample(key, n))
 
 
 def drawn_places(

@@ -15,10 +15,12 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import as_floats, show
-from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Scalar
 from bayes_assess.errors import PriorError
+
+MANY_VALUES = 2**7  # of one draw: those of NumPy's generator are made sooner
 
 
 @runtime_checkable
@@ -295,6 +297,26 @@ def host_generator(key: PRNGKey) -> np.random.Generator:
     """Return NumPy's generator for a key: draws on the host need no compiling."""
     with engine.eager():
         return np.random.default_rng(engine.random.as_key(key).tolist())
+
+
+def population_draws(belief: Any, key: PRNGKey, n: int) -> Float[np.ndarray, "S *shape"]:
+    """Draw `n` joint values on the host: many of them by NumPy's generator, if the belief has closed forms for it.
+
+    Examples
+    --------
+    >>> from bayes_assess._tools.seeds import jax_key
+    >>> from bayes_assess.models import DirichletConfusion
+    >>> population_draws(DirichletConfusion.from_prior(n_predictions=9, n_classes=9), jax_key(0, "draws"), 5).shape
+    (5, 9, 9)
+    """
+    if draws_on_host(belief) and hasattr(belief, "draws") and 2 * np.size(belief.mean) >= MANY_VALUES:
+        return _population_draws(belief, key, n)
+    return np.asarray(belief.sample(key, n))
+
+
+@any_engine
+def _population_draws(belief: Any, key: PRNGKey, n: int) -> Float[np.ndarray, "S *shape"]:
+    return belief.draws(host_generator(key), n) if engine.is_eager() else np.asarray(belief.sample(key, n))
 
 
 def pool_shares(

@@ -27,13 +27,13 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
-from bayes_assess.models._bases import population_draws
 from bayes_assess.models.belief import (
     Belief,
     drawn_component,
     draws_on_host,
     host_generator,
     is_mixture,
+    population_draws,
     runs_on_numpy,
 )
 

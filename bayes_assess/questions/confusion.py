@@ -15,7 +15,7 @@ from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
-from bayes_assess.models.belief import Belief, merge_columns
+from bayes_assess.models.belief import Belief, merge_columns, population_draws
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
@@ -223,7 +223,7 @@ class ConfusionMatrix(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
         return scores
 
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
-        yield np.asarray(prior.update_counts(counts).sample(jax_key(seed, "draws"), n))
+        yield population_draws(prior.update_counts(counts), jax_key(seed, "draws"), n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import ArvizData, to_arviz
 from bayes_assess.errors import QuestionError
-from bayes_assess.models.belief import is_mixture
+from bayes_assess.models.belief import is_mixture, population_draws
 from bayes_assess.questions import ConfusionMatrix
 from bayes_assess.results import plots
 from bayes_assess.results._base import Result
@@ -147,7 +147,7 @@ class ConfusionResult(Result[Groupwise, Matrix]):
 
         ``theta`` is the confusion matrix of the population: dims ``prediction`` and ``true_label``.
         """
-        prior = np.asarray(self.prior.sample(jax_key(self.seed + 1, "draws"), len(self.draws)))
+        prior = population_draws(self.prior, jax_key(self.seed + 1, "draws"), len(self.draws))
         return to_arviz(
             {"theta": self.draws},
             prior={"theta": prior},

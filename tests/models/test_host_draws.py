@@ -103,7 +103,7 @@ def test_draws_of_a_large_matrix_in_a_pool_have_the_moments_of_the_belief(monkey
     with engine.eager():
         posterior, key, sizes = prior.update_counts(counts), engine.random.key(0), np.full(3, 10**9)
         few = posterior.pool_draws(key, N, counts, sizes)
-        monkeypatch.setattr(_bases, "_MANY_VALUES", 9)
+        monkeypatch.setattr(_bases, "MANY_VALUES", 9)
         draws = posterior.pool_draws(key, N, counts, sizes)
         again = posterior.pool_draws(key, N, counts, sizes)
     assert not np.array_equal(few, draws)
