@@ -318,29 +318,25 @@ class TestPlansOnABeliefOfOnesOwn:
         a.tell(TOLD[:24], LABELS[TOLD[:24]])
         return a
 
-    def test_decisions_of_a_block_share_their_draws(self, monkeypatch):
-        a, deciding = self.told(mixture(3)), []
+    def test_decisions_of_a_block_share_their_draws_and_looks_have_one_shape(self, monkeypatch):
+        """However many futures are left."""
+        a, deciding, shapes = self.told(mixture(3), ba.Compare(by="site")), [], []
 
-        def spied(design, key, state, first, n):
+        def chosen(design, key, state, first, n):
             deciding.append((type(state.prior), n))
             return choose_batch(design, key, state, first, n)
 
-        monkeypatch.setattr("bayes_assess.studies.futures.choose_batch", spied)
-        a.plan(width=0.3, futures=2)
-        assert {kind for kind, _ in deciding} == {SampledBelief}
-        assert max(n for _, n in deciding) > 1
-
-    def test_looks_have_one_shape_however_many_futures_are_left(self, monkeypatch):
-        a, shapes = self.told(mixture(3), ba.Compare(by="site")), []
-
-        def spied(self, counts):
+        def updated(self, counts):
             if not isinstance(counts, jax.core.Tracer) and np.ndim(counts) > 2:
                 shapes.append(np.shape(counts))
             return update_counts(self, counts)
 
         update_counts = Mixture.update_counts
-        monkeypatch.setattr(Mixture, "update_counts", spied)
+        monkeypatch.setattr("bayes_assess.studies.futures.choose_batch", chosen)
+        monkeypatch.setattr(Mixture, "update_counts", updated)
         plan = a.plan(width=0.45, futures=6)
+        assert {kind for kind, _ in deciding} == {SampledBelief}
+        assert max(n for _, n in deciding) > 1
         assert len(plan.budgets) > 2
         assert {shape[0] for shape in shapes} == {6}
 
