@@ -12,7 +12,13 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import bounded_leads, leads, widened_leads
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
+from bayes_assess.estimators.posterior_measure import (
+    PosteriorMeasure,
+    contradicted,
+    contradicting_level,
+    posterior_measure,
+    widened,
+)
 from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.measures.cell_measure import Sought
 from bayes_assess.pool._columns import RESERVED
@@ -181,14 +187,19 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
 
         Of weighted draws, campaigns do not keep how estimates hang together: they are taken for independent here.
         """
-        ends = np.stack([lead.interval(level) for lead in self._study_leads(campaigns)])
+        leads_found = list(self._study_leads(campaigns))
+        ends = np.stack([lead.interval(level) for lead in leads_found])
         if not campaigns.record.of_posterior:
             values = self.direction * self._study_draws(campaigns)
             exact = np.broadcast_to(campaigns.record.exact, values.shape[:-2]).ravel()
             each = zip(values.reshape(-1, *values.shape[-2:]), ends, exact, strict=True)
             ends = np.stack([own if known else widened_leads(drawn, own, level) for drawn, own, known in each])
         ends, design = ends.reshape(*campaigns.record.value.shape, 2), self.study_design_intervals(campaigns, level)
-        return ends if design is None else widened(ends, design)
+        if design is None:
+            return ends
+        sure = [lead.interval(contradicting_level(level)) for lead in leads_found]
+        bounds = self.bounded_leads(campaigns.record.sure_design_interval)
+        return widened(ends, design, contradicted(np.stack(sure).reshape(ends.shape), bounds))
 
     def study_design_intervals(self, campaigns: Simulated, level: float) -> Float[np.ndarray, "R B G 2"] | None:
         """Return what random items alone tell of the leads; None where the design keeps no account of them."""

@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import widened_leads
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, contradicted, widened
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, contradicted, contradicting_level, widened
 from bayes_assess.measures import alike_outputs
 from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table
@@ -86,10 +86,7 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @property
     def design_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
         """Bounds of the leads from random items alone, which hold all of them at any time."""
-        if self.guarantee == "exact":
-            return self._ends
-        widest = widest_difference(self.evidence)
-        return self.question.bounded_leads(self.evidence.design_interval).clip(-widest, widest)
+        return self._ends if self.guarantee == "exact" else self._bounded(self.evidence.design_interval)
 
     @property
     def credible_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
@@ -98,8 +95,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
 
     @property
     def contradicted(self: BestResult[Believed]) -> Bool[np.ndarray, " G"]:
-        """Whether the two have no value in common, (G,)."""
-        return contradicted(self.credible_interval, self.design_interval)
+        """Whether the two have no value in common, (G,), at a level of .95 or more: by chance those of others part."""
+        if self.guarantee == "exact":
+            return np.zeros(len(self.question.systems), bool)
+        ends = self._leads.interval(contradicting_level(self.level))
+        return contradicted(ends, self._bounded(self.evidence.sure_design_interval))
 
     @property
     def band(self: BestResult[Believed]):
@@ -134,8 +134,10 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @cached_property
     def interval(self) -> Float[np.ndarray, "G 2"]:
         """Intervals of the leads; where random items contradict the belief, they hold what these tell, too."""
+        if not self.evidence.has_posterior:
+            return self._ends
         of_belief: Any = self
-        return widened(self._ends, of_belief.design_interval) if self.evidence.has_posterior else self._ends
+        return widened(self._ends, of_belief.design_interval, of_belief.contradicted)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:
@@ -224,6 +226,11 @@ class BestResult(MetricResult[MeasureEvidenceT_co]):
     @cached_property
     def _leads(self) -> PosteriorMeasure:
         return self.evidence.summarised(self._lead_draws)
+
+    def _bounded(self, ends: Float[np.ndarray, "G 2"]) -> Float[np.ndarray, "G 2"]:
+        """Bound the leads by bounds of the measures that hold all at once."""
+        widest = widest_difference(self.evidence)
+        return self.question.bounded_leads(ends).clip(-widest, widest)
 
     @cached_property
     def _ends(self) -> Float[np.ndarray, "G 2"]:

@@ -366,13 +366,18 @@ def test_leads_that_random_items_contradict_hold_what_these_tell():
     a.tell(ids, label[ids])
     result: Any = a.result()
     ends = np.array([[0.2, 0.25], [-0.1, 0.0], [-0.2, -0.15]])[np.argsort(result.estimate)]  # the worst is the best
-    found = result.evidence.found._replace(design_interval=ends)
+    found = result.evidence.found._replace(design_interval=ends, sure_design_interval=ends)
     against = replace(result, evidence=replace(result.evidence, found=found))
     assert against.contradicted.any()
     own, design = against.credible_interval, against.design_interval
     hull = np.stack([np.minimum(own, design)[:, 0], np.maximum(own, design)[:, 1]], axis=-1)
     np.testing.assert_array_equal(against.interval, np.where(against.contradicted[:, None], hull, own))
     assert "intervals of leads hold both." in against.summary()
+    # Intervals of low levels part by chance, and count for nothing.
+    wide = found._replace(sure_design_interval=np.tile([-1.0, 1.0], (3, 1)))
+    by_chance = replace(result, evidence=replace(result.evidence, found=wide, level=0.5))
+    assert not by_chance.contradicted.any()
+    np.testing.assert_array_equal(by_chance.interval, by_chance.credible_interval)
 
 
 def test_no_lead_is_further_than_the_measure_ranges():

@@ -129,6 +129,11 @@ class BeliefDraws(OnMeasures):
         ends = self.found.design_interval
         return np.where(self._settled[:, None], self._measured.value[:, None], ends)
 
+    @property
+    def sure_design_interval(self) -> Float[np.ndarray, "k 2"]:
+        """The same at the level by which random items may contradict the belief, see `contradicting_level`."""
+        return self.design_interval if self.exact else self.found.sure_design_interval
+
     @cached_property
     def contradicted(self) -> np.ndarray:
         """Whether the two have no value in common, (k,), at a level of .95 or more: by chance those of others part."""

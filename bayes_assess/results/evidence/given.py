@@ -87,6 +87,11 @@ class Given(Assuming):
         return self.ends if self.exact else np.array(cells_table(self.cells).ranges, np.float64)
 
     @property
+    def sure_design_interval(self) -> Float[np.ndarray, "k 2"]:
+        """The same, of which no level changes anything."""
+        return self.design_interval
+
+    @property
     def standard_error(self) -> Float[np.ndarray, " k"]:
         """Posterior standard deviations."""
         return self.given.std(0)
