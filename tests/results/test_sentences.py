@@ -120,15 +120,15 @@ def test_what_is_exact_is_said_once():
 
 @pytest.mark.parametrize("design", ["variance_reduction", "passive"])
 def test_small_rates_keep_two_digits_in_sentences_and_tables(design):
-    n = 10_000
+    n = 5_000
     pool = ba.Pool(predictions=np.arange(n) < 4, classes=[0, 1])
     a = ba.assess(pool, ba.Rate(1), design=design)
     a.tell(pool.ids, (np.arange(n) < 3).astype(int))
     summary, table = a.result().summary(), a.result().table()
-    assert "rate 0.00030 (exact)." in summary
-    assert "The predictions alone say 0.00040." in summary
-    assert "bias is +0.00010 (exact)" in summary
-    assert repr(table).splitlines()[3].split()[1:4] == ["0.00030"] * 3
+    assert "rate 0.00060 (exact)." in summary
+    assert "The predictions alone say 0.00080." in summary
+    assert "bias is +0.00020 (exact)" in summary
+    assert repr(table).splitlines()[3].split()[1:4] == ["0.00060"] * 3
 
 
 def test_measures_and_systems_are_named_as_people_say_them():
