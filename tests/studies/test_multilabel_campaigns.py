@@ -10,7 +10,7 @@ from bayes_assess.designs import MULTILABEL
 from bayes_assess.errors import BudgetError, DesignError, LabelError
 
 M, C = 600, 6
-REPEATS = 120
+REPEATS = 80
 CLASSES = [f"c{c}" for c in range(C)]
 
 
@@ -79,10 +79,10 @@ def test_intervals_hold_the_truth_as_often_as_they_promise(kind, design):
 
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_the_stated_variance_of_mean_losses_is_that_of_the_campaigns(design):
-    """Variances of systematic samples are overstated, rather; those of 120 campaigns have an error of an eighth."""
+    """Variances of systematic samples are overstated, rather; those of 80 campaigns have an error of .16."""
     record = study_of("shuffled").campaigns[design].record
     observed, stated = record.value[..., 1:3].var(0, ddof=1), record.variance[..., 1:3].mean(0)
-    assert (observed < 1.45 * stated).all()
+    assert (observed < (1 + 3.5 * np.sqrt(2 / (REPEATS - 1))) * stated).all()
     assert (observed > 0.5 * stated).all()
 
 
