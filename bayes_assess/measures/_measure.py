@@ -174,6 +174,11 @@ class Measure:
             return None
         return "rows" if self.score_rows else "positive" if self.binary else "confidence"
 
+    @property
+    def states_range(self) -> bool:
+        """Whether it is one's own, and says where its outputs lie, which nobody has looked at yet."""
+        return self._made_by_calling is None and bool(np.isfinite(self.range).any())
+
     def for_classes(self, n_classes: int) -> Measure:
         """Return the measure for pools of `n_classes` classes, with its `loss` and `g`."""
         return self if self.build is None else self.build(n_classes)
@@ -250,7 +255,7 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
 
 def check_range(measure: Measure, losses: Float[np.ndarray, "n D"]) -> None:
     """Raise QuestionError if a measure of one's own leaves its range where all items have one of these losses."""
-    if measure._made_by_calling is not None or not np.isfinite(measure.range).any() or measure.g is None:
+    if not measure.states_range or measure.g is None:
         return
     part = Part(measure.g, measure.defined, losses.shape[1], (0,), 1, measure.derivative, measure.elementwise)
     with engine.compiled(), own_settings():

@@ -304,9 +304,10 @@ class _Builder:
             index, values = index[predicted], values[predicted]
         else:
             index, values = _evaluate(one, predicted, self.attributes.scores[kind], n_classes, self.positive)
-        size = sizes(one, n_classes)[0]
-        some = SparseLosses(index[:_LOOKED_AT].astype(np.int32), values[:_LOOKED_AT], size).dense()
-        check_range(one, some.reshape(-1, size))
+        if one.states_range:
+            size = sizes(one, n_classes)[0]
+            some = SparseLosses(index[:_LOOKED_AT].astype(np.int32), values[:_LOOKED_AT], size)
+            check_range(one, some.dense().reshape(-1, size))
         if is_ratio:
             index = np.concatenate([index, np.ones_like(index[..., :1])], axis=-1)
             values = np.concatenate([values, np.ones_like(values[..., :1])], axis=-1)
