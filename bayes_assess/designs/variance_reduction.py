@@ -22,13 +22,8 @@ from bayes_assess.designs._gains import at_stake, gains, handed_out
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
-from bayes_assess.estimators.posterior_measure import (
-    Completion,
-    PosteriorMeasure,
-    contradicting_level,
-    measure_draws,
-    posterior_measure,
-)
+from bayes_assess.estimators.contradiction import contradicting_level
+from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.rough_measure import rough_measure_draws
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps

@@ -10,8 +10,8 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.contradiction import contradicted, contradicting_level, widened
 from bayes_assess.estimators.intervals import measure_interval
-from bayes_assess.estimators.posterior_measure import contradicted, contradicting_level, widened
 from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.measures._pool_losses import Measures
 from bayes_assess.measures.cell_measure import CellMeasure

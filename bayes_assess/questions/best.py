@@ -11,14 +11,9 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.contradiction import contradicted, contradicting_level, widened
 from bayes_assess.estimators.joint_draws import bounded_leads, leads, widened_leads
-from bayes_assess.estimators.posterior_measure import (
-    PosteriorMeasure,
-    contradicted,
-    contradicting_level,
-    posterior_measure,
-    widened,
-)
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.measures.cell_measure import Sought
 from bayes_assess.pool._columns import RESERVED

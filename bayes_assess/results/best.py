@@ -10,8 +10,9 @@ import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess.estimators.contradiction import contradicted, contradicting_level, widened
 from bayes_assess.estimators.joint_draws import widened_leads
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, contradicted, contradicting_level, widened
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.measures import alike_outputs
 from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table

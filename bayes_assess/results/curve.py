@@ -14,8 +14,8 @@ from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural, told_apart
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.contradiction import widened
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
-from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.measures import PRCurveTable
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.pr_curve import reaching

@@ -9,7 +9,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.to_arviz import import_arviz
-from bayes_assess.estimators.posterior_measure import contradicted as are_apart
+from bayes_assess.estimators.contradiction import contradicted as are_apart
 from bayes_assess.results._in_words import title_of
 
 LABELS = (np.random.default_rng(0).random(60) < 0.3).astype(int)

@@ -17,10 +17,11 @@ from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess._tools.text import labels_suggest
 from bayes_assess.designs._belief_state import MeasurePosterior
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.contradiction import contradicted as are_apart
+from bayes_assess.estimators.contradiction import contradicting_level, widened
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, contradicting_level, posterior_measure, widened
-from bayes_assess.estimators.posterior_measure import contradicted as are_apart
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.measures import LOSSES, PRCurveTable, combine
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
