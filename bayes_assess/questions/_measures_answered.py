@@ -75,7 +75,8 @@ class MeasuresAnswered(Answered):
         if campaigns.record.of_posterior:
             ends, design = campaigns.record.interval(level), campaigns.record.design_interval
             if design is not None:
-                sure = campaigns.record.interval(contradicting_level(level))
+                least = contradicting_level(level)
+                sure = ends if least == level else campaigns.record.interval(least)
                 ends = widened(ends, design, contradicted(sure, campaigns.record.sure_design_interval))
         else:
             ends = measure_interval(campaigns.record, table.ranges, level)

@@ -192,9 +192,10 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         ends, design = ends.reshape(*campaigns.record.value.shape, 2), self.study_design_intervals(campaigns, level)
         if design is None:
             return ends
-        sure = [lead.interval(contradicting_level(level)) for lead in leads_found]
+        least = contradicting_level(level)
+        sure = ends if least == level else np.stack([lead.interval(least) for lead in leads_found]).reshape(ends.shape)
         bounds = self.bounded_leads(campaigns.record.sure_design_interval)
-        return widened(ends, design, contradicted(np.stack(sure).reshape(ends.shape), bounds))
+        return widened(ends, design, contradicted(sure, bounds))
 
     def study_design_intervals(self, campaigns: Simulated, level: float) -> Float[np.ndarray, "R B G 2"] | None:
         """Return what random items alone tell of the leads; None where the design keeps no account of them."""
