@@ -1,12 +1,15 @@
-"""Dates and times as the texts of ISO 8601, which ids of items can be."""
+"""Dates and times as the texts of ISO 8601, which ids of items and names of groups can be."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import date, time
 from typing import Any
 
 import numpy as np
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d){0,2}(\.\d+)?)?")
 _DIGITS = {9: 1, 6: 1_000}  # of a second's fraction, and the nanoseconds of the last one
 
 
@@ -49,6 +52,28 @@ def zoned_text(values: Any) -> np.ndarray | None:
     if not all(isinstance(value, date) and value == value for value in rows):  # NaT is no time that equals itself
         return None
     return np.array([value.isoformat() for value in rows], dtype=str)
+
+
+def places_named(known: Sequence[str], wanted: object) -> list[int]:
+    """Return where names are the one that is wanted; a moment may be written in another way, or be one.
+
+    Examples
+    --------
+    >>> places_named(["1", "2"], 2), places_named(["2020-01-01", "2021-01-01"], np.datetime64("2020-01-01T00:00:00"))
+    ([1], [0])
+    """
+    places = [place for place, name in enumerate(known) if name == str(wanted)]
+    moment = _moment(str(wanted))
+    if places or moment is None:
+        return places
+    return [place for place, name in enumerate(known) if _moment(name) == moment]
+
+
+def _moment(text: str) -> np.datetime64 | None:
+    try:
+        return np.datetime64(text) if _MOMENT.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def _of_datetimes(values: np.ndarray) -> np.ndarray:

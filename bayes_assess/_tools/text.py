@@ -22,7 +22,6 @@ MAX_CELL_ON_PAGES = 120  # of Markdown and HTML, whose lines are broken
 _ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSEEN, _UNSEEN_OR_END = re.compile(f"[{_ODD}]"), re.compile(f"[{_ODD}\\n]")
 _LINKS = re.compile(r"@(?=\w)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d){0,2}(\.\d+)?)?")
 _HALVES = re.compile("[\ud800-\udfff]")  # of letters, which no file in UTF-8 can hold
 
 
@@ -382,28 +381,6 @@ def composed(text: str) -> str:
     True
     """
     return unicodedata.normalize("NFC", text)
-
-
-def places_named(known: Sequence[str], wanted: object) -> list[int]:
-    """Return where names are the one that is wanted; a moment may be written in another way, or be one.
-
-    Examples
-    --------
-    >>> places_named(["1", "2"], 2), places_named(["2020-01-01", "2021-01-01"], np.datetime64("2020-01-01T00:00:00"))
-    ([1], [0])
-    """
-    places = [place for place, name in enumerate(known) if name == str(wanted)]
-    moment = _moment(str(wanted))
-    if places or moment is None:
-        return places
-    return [place for place, name in enumerate(known) if _moment(name) == moment]
-
-
-def _moment(text: str) -> np.datetime64 | None:
-    try:
-        return np.datetime64(text) if _MOMENT.fullmatch(text) else None
-    except ValueError:
-        return None
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

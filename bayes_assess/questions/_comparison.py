@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.dates import places_named
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess._tools.text import places_named
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.dates import places_named
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess._tools.text import places_named
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of, verdict_of
 from bayes_assess.measures import difference_table

@@ -14,7 +14,7 @@ from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural, told_apart
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.contradiction import widened
+from bayes_assess.estimators.contradiction import contradicted, contradicting_level, widened
 from bayes_assess.estimators.possible_values import LabelledByAttribute, possible_values
 from bayes_assess.measures import PRCurveTable
 from bayes_assess.questions._measures_answered import cells_table
@@ -271,12 +271,20 @@ F1 [0.667, 0.667].
 
     @cached_property
     def _design_ends(self) -> Float[np.ndarray, "k 2"] | None:
-        """Those of the thresholds that are audited hold for the thresholds before and after, too.
+        """Intervals from random items alone."""
+        return self._at_all_thresholds(self.evidence.second)
+
+    @cached_property
+    def _sure_design_ends(self) -> Float[np.ndarray, "k 2"] | None:
+        """The same at the level by which random items may contradict the belief, see `contradicting_level`."""
+        return self._at_all_thresholds(self.evidence.sure_second)
+
+    def _at_all_thresholds(self, second: Float[np.ndarray, "k 2"] | None) -> Float[np.ndarray, "k 2"] | None:
+        """Let intervals at the thresholds that are audited hold for the thresholds before and after, too.
 
         From one threshold to the next higher one, positives among the items that reach it can only become fewer, and so
         can negatives. What the labels leave possible needs no trust either, one value where all is labelled.
         """
-        second = self.evidence.second
         if second is None:
             return None
         n = self._reaching.astype(np.float64)
@@ -296,10 +304,10 @@ F1 [0.667, 0.667].
         """Place of the threshold with the greatest F1."""
         return int(np.argmax(self._f1(slice(None))[0]))
 
-    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
+    def _f1(self, places: Int[np.ndarray, " P"] | slice, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
         parts = self._part("precision"), self._part("recall")
-        return self.evidence.function(lambda values: _f1_of(*(values[..., part][..., places] for part in parts)))
+        return self.evidence.function(lambda values: _f1_of(*(values[..., part][..., places] for part in parts)), level)
 
     def _answer(self) -> list[str]:
         exact = self.guarantee == "exact"
@@ -341,9 +349,11 @@ F1 [0.667, 0.667].
             for name, i in places.items()
         }
         best, between = self._f1(slice(at, at + 1))
-        without = None if design is None else _f1_of(design[places["precision"]], design[places["recall"]])
-        if without is not None and not self.guarantee == "exact":
-            between = widened(between, without[None])
+        of_both, sure = [places["precision"], places["recall"]], self._sure_design_ends
+        without = None if design is None else _f1_of(*design[of_both])
+        if without is not None and sure is not None and self.guarantee != "exact":
+            ends = self._f1(slice(at, at + 1), contradicting_level(self.level))[1]
+            between = widened(between, without[None], contradicted(ends, _f1_of(*sure[of_both])[None]))
         f1 = Measured(float(best[0]), between[0], without)
         return CurvePoint(
             float(self._thresholds[at]),

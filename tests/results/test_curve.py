@@ -74,6 +74,18 @@ def test_both_intervals_of_a_point_are_in_order_within_the_range_and_hold_the_tr
     assert some > len(THRESHOLDS)  # few are audited, and these speak for the others
 
 
+def test_intervals_of_f1_of_low_levels_that_lie_apart_are_no_contradiction():
+    """Two intervals of 5 % miss each other by chance, and neither holds the other then."""
+    apart = 0
+    for result in (told(60 + 20 * n, design="variance_reduction").result(level=0.05) for n in range(4)):
+        for threshold in THRESHOLDS[::3]:
+            f1 = result.at(threshold).f1
+            (low, high), (least, most) = f1.interval, f1.design_interval
+            apart += high < least or most < low
+            assert high - low < 0.05
+    assert apart
+
+
 def test_the_threshold_for_a_precision_is_the_lowest_and_for_a_recall_the_highest(believed, exact):
     for result in (believed, exact):
         n = len(THRESHOLDS)
@@ -153,7 +165,7 @@ def test_the_best_threshold_has_the_greatest_f1(believed, exact):
 
 def test_a_report_seeks_the_best_threshold_once(monkeypatch, tmp_path):
     result, sought, f1 = told(60, design="variance_reduction").result(), [], CurveResult._f1
-    monkeypatch.setattr(CurveResult, "_f1", lambda self, places: sought.append(places) or f1(self, places))
+    monkeypatch.setattr(CurveResult, "_f1", lambda self, places, *of: sought.append(places) or f1(self, places, *of))
     result.report(tmp_path / "curve.html")
     assert sought.count(slice(None)) == 1
 

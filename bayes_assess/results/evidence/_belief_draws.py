@@ -150,6 +150,11 @@ class BeliefDraws(OnMeasures):
         return self.design_interval
 
     @property
+    def sure_second(self) -> Float[np.ndarray, "k 2"]:
+        """The same at the level by which random items may contradict the belief."""
+        return self.sure_design_interval
+
+    @property
     def certain(self) -> Bool[np.ndarray, " k"]:
         """Measures that no label which is missing can change, (k,)."""
         return self.exact | (np.ptp(self.design_interval, axis=-1) <= ROUNDING)

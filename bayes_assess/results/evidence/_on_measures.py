@@ -114,11 +114,11 @@ class OnMeasures(EvidenceBase):
         """Summarise draws of something that were made of `joint`."""
 
     def function(
-        self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]]
+        self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]], level: float | None = None
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
-        """Estimate a function of the measures, with intervals."""
+        """Estimate a function of the measures, with intervals of a level, by default that of the answer."""
         summary = self.summarised(of(self.joint))
-        return summary.value, summary.interval(self.level)
+        return summary.value, summary.interval(self.level if level is None else level)
 
     @property
     def undefined(self) -> Bool[np.ndarray, " k"]:

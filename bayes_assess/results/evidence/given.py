@@ -34,6 +34,7 @@ class Given(Assuming):
 
     audited: ClassVar[bool] = False  # by random items
     second: ClassVar[None] = None  # there are no intervals that lean on less
+    sure_second: ClassVar[None] = None
     trusted: ClassVar[str] = "posterior"
     has_joint: ClassVar[bool] = True  # draws, by which to rank
 

@@ -130,8 +130,9 @@ class EvidenceBase(ABC):
     def _progress(self) -> str:
         return f"{self.labels_used:,} of {self._n_items:,} labelled"
 
-    def _tails(self) -> list[float]:
-        return [(1 - self.level) / 2, (1 + self.level) / 2]
+    def _tails(self, level: float | None = None) -> list[float]:
+        level = self.level if level is None else level
+        return [(1 - level) / 2, (1 + level) / 2]
 
     def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, np.ndarray]]) -> str:
         """Say estimates and intervals if all items set aside were of one kind, and of the other."""

@@ -49,6 +49,7 @@ class Weighted(Assuming):
     tree: LabelTree | None = field(kw_only=True, default=None)
 
     second: ClassVar[None] = None  # there are no intervals that lean on less
+    sure_second: ClassVar[None] = None
     trusted: ClassVar[str] = "scores"
     has_posterior: ClassVar[bool] = False
     has_joint: ClassVar[bool] = True  # draws, by which to rank
@@ -224,13 +225,13 @@ class Weighted(Assuming):
         return posterior_measure(draws, self.exact)
 
     def function(
-        self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]]
+        self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]], level: float | None = None
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
         """Estimate a function of the measures: its value at the estimates, with quantiles of joint draws."""
         value = of(self.value)
         if self.exact:
             return value, np.stack([value, value], axis=-1)
-        ends = np.moveaxis(np.quantile(of(self.joint), self._tails(), axis=0), 0, -1)
+        ends = np.moveaxis(np.quantile(of(self.joint), self._tails(level), axis=0), 0, -1)
         return value, extended(ends, value)
 
     def to_arviz(
