@@ -185,7 +185,7 @@ def test_type_checkers_see_the_results_that_questions_have(name):
     evidence = [["Believed"], ["Weighted"]] if issubclass(question, ba.Metric) else [[]]
     made = [(kind.__name__, *of, *section) for of in evidence]
     if name == "PrecisionCurve":  # which designs of ranked lists serve, and none that weighs draws of a pool
-        made = [(kind.__name__,), ("Never",)]
+        made = [made[0], ("Never",)]
     assert question is getattr(ba, name)
     assert seen == made
 

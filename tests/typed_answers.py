@@ -39,6 +39,8 @@ def answers() -> None:
     ranked = ba.assess(ba.RankedList(1000), ba.PrecisionCurve(p_min=0.5))
     assert_type(ranked, ba.RankedAssessment)
     assert_type(ranked.result(), ba.PrecisionCurveResult)
+    by_belief = ba.assess(pool, ba.PrecisionCurve(), design="variance_reduction")
+    assert_type(by_belief.result(), results.BeliefPrecisionCurveResult)
 
     # Comparisons: of two sides, or of all pairs.
     assert_type(ba.assess(pool, ba.Compare("cat", "dog", by="prediction")).result(), ba.CompareResult)

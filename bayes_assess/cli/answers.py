@@ -19,7 +19,7 @@ from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFi
 from bayes_assess.errors import LabelError, QuestionError
 
 if TYPE_CHECKING:
-    from bayes_assess.results import PrecisionCurveResult, Result
+    from bayes_assess.results import Result
     from bayes_assess.sessions.session import AnySession
 
 
@@ -223,9 +223,7 @@ def report(
     echo(f"Wrote {output}.")
 
 
-def _answered(
-    run: Path, level: float | None, pool: Path | None, asked: Asked | None
-) -> tuple[AnySession, Result | PrecisionCurveResult]:
+def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | None) -> tuple[AnySession, Result]:
     """Return the session of a journal, and its answer to its own question or to another one."""
     from bayes_assess.cli import files
 

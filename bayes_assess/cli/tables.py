@@ -13,7 +13,6 @@ from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import Rounded, figures, one_line, shortened, text_width, told_apart
 from bayes_assess.results import (
-    BeliefPrecisionCurveResult,
     BestResult,
     CompareResult,
     ConfusionResult,
@@ -21,7 +20,7 @@ from bayes_assess.results import (
     GroupResult,
     MetricResult,
     PairsResult,
-    RankedAnswer,
+    PrecisionCurveResult,
     Result,
 )
 
@@ -32,7 +31,7 @@ _SHORTEST = 8  # characters that names are never cut below
 
 
 @singledispatch
-def narrow(result: Result | RankedAnswer) -> list[Table]:
+def narrow(result: Result) -> list[Table]:
     """Tabulate a result in so few columns that they fit a terminal of 80 characters; of one that is unknown, in all."""
     full = result.table()
     return [_bins(full) if "p_overconfident" in full.columns else full]
@@ -45,7 +44,7 @@ def _(result: GroupResult) -> list[Table]:
 
 
 @narrow.register
-def _(result: RankedAnswer | BeliefPrecisionCurveResult) -> list[Table]:
+def _(result: PrecisionCurveResult) -> list[Table]:
     return [_over(result.table(), "rank", "band", ",")]
 
 

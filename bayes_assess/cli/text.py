@@ -28,14 +28,14 @@ from bayes_assess.questions import (
     Question,
     TwoSystems,
 )
-from bayes_assess.results import CurveResult, RankedAnswer
+from bayes_assess.results import CurveResult, PrecisionCurveResult
 from bayes_assess.sessions.assessment import Assessment
 from bayes_assess.sessions.exchange.tasks import Answers
 from bayes_assess.sessions.ranked_assessment import RankedAssessment
 
 if TYPE_CHECKING:
     from bayes_assess.pool.cells import Cells
-    from bayes_assess.results import PrecisionCurveResult, Result
+    from bayes_assess.results import Result
     from bayes_assess.sessions.queries import LabelSheet
     from bayes_assess.sessions.session import AnySession
     from bayes_assess.sessions.team.labelling_error import LabellingError
@@ -238,7 +238,7 @@ def _used(assessment: AnySession) -> tuple[str, str]:
     return f"{assessment.labels_used:,} used, {assessment.n_pending:,} pending", aside
 
 
-def counting_on_wrong_labels(error: LabellingError, result: Result | PrecisionCurveResult) -> str:
+def counting_on_wrong_labels(error: LabellingError, result: Result) -> str:
     """Say what an answer is where labels may be wrong, or why that cannot be said."""
     try:
         adjusted = error.adjusted(result)
@@ -255,7 +255,7 @@ def counting_on_wrong_labels(error: LabellingError, result: Result | PrecisionCu
 
 
 @singledispatch
-def threshold(result: Result | PrecisionCurveResult, wanted: dict[str, float]) -> str:
+def threshold(result: Result, wanted: dict[str, float]) -> str:
     """Say which threshold reaches what is wanted; nothing is wanted where F1 is to be greatest."""
     raise QuestionError("--threshold-for is about a curve of precision and recall; add --question pr-curve.")
 
@@ -266,7 +266,7 @@ def _(result: CurveResult, wanted: dict[str, float]) -> str:
 
 
 @threshold.register
-def _(result: RankedAnswer, wanted: dict[str, float]) -> str:
+def _(result: PrecisionCurveResult, wanted: dict[str, float]) -> str:
     if "precision" not in wanted:
         raise QuestionError("A ranked list is cut for a precision: --threshold-for precision=0.9.")
     goal = f"a precision of {wanted['precision']:g} or more"

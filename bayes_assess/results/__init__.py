@@ -30,9 +30,6 @@ from bayes_assess.questions import (
 )
 from bayes_assess.results._base import Result as Result
 from bayes_assess.results._curve_point import CurvePoint as CurvePoint
-from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
-from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
-from bayes_assess.results.belief_precision_curve import FirstItems
 from bayes_assess.results.best import BestResult as BestResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
@@ -45,6 +42,7 @@ from bayes_assess.results.evidence.believed import Believed as Believed
 from bayes_assess.results.evidence.given import Given as Given
 from bayes_assess.results.evidence.groupwise import Groupwise as Groupwise
 from bayes_assess.results.evidence.numbers import WeightedNumbers
+from bayes_assess.results.evidence.ranked import RankSample as RankSample
 from bayes_assess.results.evidence.told import EvidenceBase
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
@@ -57,6 +55,7 @@ from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import ProxyResult as ProxyResult
 from bayes_assess.results.metric import RateResult as RateResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
+from bayes_assess.results.sections.believed_curve import BelievedCurve as BelievedCurve
 from bayes_assess.results.sections.calibration import CalibrationErrors as CalibrationErrors
 from bayes_assess.results.sections.compared import SameItems as SameItems
 from bayes_assess.results.sections.compared import Sides as Sides
@@ -73,8 +72,11 @@ from bayes_assess.results.sections.measures import Measures as Measures
 from bayes_assess.results.sections.pairs import AllAccuracies as AllAccuracies
 from bayes_assess.results.sections.pairs import AllMeasures as AllMeasures
 from bayes_assess.results.sections.pairs import AllSides as AllSides
+from bayes_assess.results.sections.ranked_curve import RankedCurve as RankedCurve
 from bayes_assess.results.sections.recalls import Recalls as Recalls
+from bayes_assess.results.sections.sampled_curve import SampledCurve as SampledCurve
 from bayes_assess.results.sections.section import Section as Section
+from bayes_assess.results.sections.section import SectionBase
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
 # By the kind of evidence.
@@ -91,9 +93,10 @@ BeliefComparisonResult = CompareResult[Believed, TwoMeasures]
 WeightedComparisonResult = CompareResult[Weighted, TwoMeasures]
 BeliefPairsResult = PairsResult[Believed, AllMeasures]
 WeightedPairsResult = PairsResult[Weighted, AllMeasures]
+BeliefPrecisionCurveResult = PrecisionCurveResult[Believed, BelievedCurve]
 
 # The class of its result, and of its section.
-_RESULTS: dict[type[Question], tuple[type[Result], type[Section]]] = {
+_RESULTS: dict[type[Question], tuple[type[Result], type[SectionBase]]] = {
     GroupAccuracy: (GroupResult, Accuracies),
     GroupRecall: (GroupResult, Recalls),
     MostCostly: (GroupResult, Costs),
@@ -107,7 +110,7 @@ _RESULTS: dict[type[Question], tuple[type[Result], type[Section]]] = {
     MeasureComparison: (CompareResult, TwoMeasures),
     MeasurePairs: (PairsResult, AllMeasures),
     Best: (BestResult, Measures),
-    PrecisionCurve: (BeliefPrecisionCurveResult, FirstItems),
+    PrecisionCurve: (PrecisionCurveResult, BelievedCurve),
     PRCurve: (CurveResult, Measures),
     Rate: (MetricResult, JudgedRates),
     Mean: (MetricResult, JudgedMeans),

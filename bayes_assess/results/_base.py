@@ -21,16 +21,17 @@ from bayes_assess.results._answer import Answer
 from bayes_assess.results._in_words import guarantee_in_words
 from bayes_assess.results.evidence.believed import Believed
 from bayes_assess.results.evidence.groupwise import Groupwise
-from bayes_assess.results.evidence.kinds import Evidence, MeasureEvidence
+from bayes_assess.results.evidence.kinds import Counted, Evidence, MeasureEvidence
 from bayes_assess.results.evidence.weighted import Weighted
-from bayes_assess.results.sections.section import Section
+from bayes_assess.results.sections.section import SectionBase
 
 EvidenceT_co = TypeVar("EvidenceT_co", bound=Evidence, covariant=True)
+CountedT_co = TypeVar("CountedT_co", bound=Counted, covariant=True)
 if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
 
-    SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=Section, default=Section, covariant=True)
+    SectionT_co = typing_extensions.TypeVar("SectionT_co", bound=SectionBase, default=SectionBase, covariant=True)
 else:
     SectionT_co = TypeVar("SectionT_co", covariant=True)
 
@@ -110,7 +111,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         return self.section.draws
 
     @property
-    def posterior(self) -> Any:
+    def posterior(self: Result[Counted]) -> Any:
         """Posterior of every cell in the population; of a measure, draws of the rate of its event in every cell."""
         return self.evidence.posterior
 
@@ -125,22 +126,22 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         return guarantee_in_words(self.guarantee, self.level)
 
     @property
-    def prior(self) -> Belief:
+    def prior(self: Result[Counted]) -> Belief:
         """What was believed of every cell before any label."""
         return self.evidence.prior
 
     @property
-    def cells(self) -> Cells:
+    def cells(self: Result[Counted]) -> Cells:
         """What labels are counted in."""
         return self.evidence.cells
 
     @property
-    def counts(self) -> Int[np.ndarray, "K O"]:
+    def counts(self: Result[Counted]) -> Int[np.ndarray, "K O"]:
         """Labels of every cell by outcome, (K, O)."""
         return self.evidence.counts
 
     @property
-    def groups(self) -> np.ndarray:
+    def groups(self: Result[Counted]) -> np.ndarray:
         """Names of the groups that are asked about, (G,)."""
         return self.evidence.groups
 
@@ -155,7 +156,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         return self.evidence.design
 
     @property
-    def seed(self) -> int:
+    def seed(self: Result[Counted]) -> int:
         """Seed of the draws."""
         return self.evidence.seed
 
@@ -175,7 +176,7 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
         return self.evidence.volunteered
 
     @property
-    def skipped(self) -> Int[np.ndarray, " K"] | None:
+    def skipped(self: Result[Counted]) -> Int[np.ndarray, " K"] | None:
         """Items of every cell that were set aside."""
         return self.evidence.skipped
 
@@ -262,7 +263,8 @@ class Result(Answer, Generic[EvidenceT_co, SectionT_co]):
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""
-        lines = [f"{self.evidence._of_labels()} (design {self.design!r})."]
+        of = self.evidence
+        lines = [f"{of._of_labels()} (design {self.design!r}){of.progress_of_design}."]
         lines += self._answer()
         of_the_prior = self.section.of_the_prior() if self.evidence.leans_on_prior else None
         lines += [*([of_the_prior] if of_the_prior else []), *self.evidence.of_what_is_given]

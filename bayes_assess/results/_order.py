@@ -15,7 +15,7 @@ from bayes_assess.estimators.joint_draws import PairDifferences, pair_difference
 from bayes_assess.measures import LOSSES, combine
 from bayes_assess.questions import Metric
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results._base import EvidenceT_co, SectionT_co
+from bayes_assess.results._base import CountedT_co, SectionT_co
 from bayes_assess.results._in_words import measure_in_words
 from bayes_assess.results._pairs import pairs_table
 from bayes_assess.results._ranks import Ranks
@@ -104,7 +104,7 @@ def widest_difference(evidence: MeasureEvidence) -> float:
     return float(min(np.ptp(spec.range), np.ptp(cells_table(evidence.cells).ranges[0])))
 
 
-class Ordered(Ranks[EvidenceT_co, SectionT_co]):
+class Ordered(Ranks[CountedT_co, SectionT_co]):
     """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
 
     The best is the one with the highest value, of losses such as ``"zero_one_loss"`` the lowest: of a rate, let the

@@ -10,10 +10,10 @@ import numpy as np
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.results._base import EvidenceT_co, Result, SectionT_co
+from bayes_assess.results._base import CountedT_co, Result, SectionT_co
 
 
-class Ranks(Result[EvidenceT_co, SectionT_co]):
+class Ranks(Result[CountedT_co, SectionT_co]):
     """Ranks from joint draws, and the probabilities of being among the best and the worst."""
 
     @cached_property

@@ -16,7 +16,7 @@ from bayes_assess.questions import AllPairs, GroupPair, MeasureComparison, Measu
 from bayes_assess.results._base import Result
 from bayes_assess.results._order import Order, Ordered
 from bayes_assess.results.evidence.groupwise import Groupwise
-from bayes_assess.results.evidence.kinds import Evidence
+from bayes_assess.results.evidence.kinds import Counted
 from bayes_assess.results.sections.compared import SameItems, Sides, TwoAccuracies, TwoCalibrationErrors
 from bayes_assess.results.sections.pairs import AllSides
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import typing_extensions
     from matplotlib.axes import Axes
 
-    ComparedT_co = typing_extensions.TypeVar("ComparedT_co", bound=Evidence, default=Groupwise, covariant=True)
+    ComparedT_co = typing_extensions.TypeVar("ComparedT_co", bound=Counted, default=Groupwise, covariant=True)
     SidesT_co = typing_extensions.TypeVar("SidesT_co", bound=Sides, default=Sides, covariant=True)
     AllSidesT_co = typing_extensions.TypeVar("AllSidesT_co", bound=AllSides, default=AllSides, covariant=True)
 else:

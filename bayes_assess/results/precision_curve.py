@@ -1,73 +1,105 @@
-"""The precision of a ranked list at every rank, with a band that random labels give."""
+"""The precision of a ranked list at every rank, with a band, and where to cut it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import quotient
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
-from bayes_assess._tools.text import plural, rounded
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import Rounded
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.precision_band import RateBand
-from bayes_assess.estimators.precision_bounds import positives_in_all
 from bayes_assess.estimators.ranked_growth import growth
-from bayes_assess.estimators.ranked_labels import RankedLabels, debiased
+from bayes_assess.estimators.ranked_labels import RankedLabels
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
-from bayes_assess.results._in_words import guarantee_in_words
-from bayes_assess.results._ranked import Bounded, RankedAnswer
+from bayes_assess.results import plots
+from bayes_assess.results._base import Result
+from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.ranked import RankSample
+from bayes_assess.results.sections.believed_curve import BelievedCurve
+from bayes_assess.results.sections.ranked_curve import Bounded, growing_ranks
+from bayes_assess.results.sections.sampled_curve import SampledCurve
 
 if TYPE_CHECKING:
+    import typing_extensions
+    import xarray
     from matplotlib.axes import Axes
 
-_POINTS = 8000  # of sums over ranks
-_ROUNDING = 1e-6  # of numbers of positives
-_LABELS_BETWEEN = 32  # from one rank whose precision is estimated to the next, of a design that is not done
+    RankEvidenceT_co = typing_extensions.TypeVar(
+        "RankEvidenceT_co", bound=RankSample | Believed, default=RankSample, covariant=True
+    )
+    CurveT_co = typing_extensions.TypeVar(
+        "CurveT_co", bound=SampledCurve | BelievedCurve, default=SampledCurve, covariant=True
+    )
+else:
+    RankEvidenceT_co, CurveT_co = (TypeVar(name, covariant=True) for name in ("R_co", "S_co"))
+
+_ROWS = 13  # of a table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrecisionCurveResult(RankedAnswer):
-    """The precision curve of a ranked list from random items of strata of ranks, made by a session's `result`.
+class PrecisionCurveResult(Result[RankEvidenceT_co, CurveT_co], Generic[RankEvidenceT_co, CurveT_co]):
+    """The precision curve of a ranked list, from random items of strata of ranks, or from a belief.
+
+    Precision at a rank is the share of positives among the items down to it, recall the share of all positives that
+    are among them.
 
     Attributes
     ----------
+    guarantee : str
+        ``"exact"`` once all is labelled. Before that, of random items ``"asymptotic"``: the band holds the whole curve
+        with probability `level`, whatever the number of labels, at one look, as `promise` says; of windows it leaves
+        chance out. Of a belief ``"credible"``, at every rank by itself, or ``"anytime"`` where random items contradict
+        the belief somewhere: the band holds what these tell, too.
+    contradicted : (int, int) or None, or (k,) booleans
+        Ranks whose precisions contradict the monotonicity that the question assumes: the band is then that of curves
+        of any shape. Of a belief, whether random items contradict it, of precisions and recalls.
     estimated, bounding : Band
-        Of the estimates, taken for exact, and of their confidence intervals. Estimates are the geometric means of the
-        bounds of the former, as [ADA] has them, once the design is done; before, they are interpolated between queried
-        ranks, and ranks in between with many labels.
-    contradicted : (int, int) or None
-        Ranks whose precisions contradict the monotonicity that the question assumes. The band is then that of curves
-        of any shape.
+        Of the estimates, taken for exact, and of their confidence intervals. This and what follows up to `factor` is of
+        random items.
+    ranked : RankedList
+    labels : RankedLabels
+    plan : SamplingPlan
     done : bool
         Whether the design needs no more labels, so that the promised factor is kept.
+    queried : (k,) integers
+        Ranks whose precision was estimated from labels.
+    factor : float
+        Largest ratio of the band's ends to the estimate over the ranks beyond the head, infinite where it is 0.
+    first_labels : (F,) integers
+        Labels of the first items, best first: 1, 0, or -1 where there is none; of a belief.
     n_skipped : int
         Items set aside, which nobody could label.
-    guarantee : str
-        ``"exact"`` once all is labelled, else ``"asymptotic"``. `promise` says more: the band holds the whole curve
-        with probability `level`, whatever the number of labels, at one look; of windows it leaves chance out.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.RankedList(100), ba.PrecisionCurve(p_min=0.5))
+    >>> queries = a.ask(100)
+    >>> a.tell(queries.ids, (queries.ranks <= 80).astype(int))
+    >>> a.result().at(50), a.result().cut(0.8)
+    (Bounded(estimate=1.0, lower=1.0, upper=1.0), 100)
     """
 
     question: PrecisionCurve
-    design: str
-    ranked: RankedList
-    labels: RankedLabels
-    plan: SamplingPlan
-    estimated: Band
-    bounding: Band
-    contradicted: tuple[int, int] | None
-    done: bool
-    level: float
-    n_skipped: int = 0
 
-    @classmethod
+    _of_parts: ClassVar[frozenset[str]] = Result._of_parts | {
+        *"prior cells counts groups posterior seed skipped".split(),
+        *"difference first_labels ranked labels plan estimated bounding done queried factor".split(),
+    }
+
+    @staticmethod
     def of(
-        cls,
         question: PrecisionCurve,
         design: RankedDesign,
         ranked: RankedList,
@@ -86,252 +118,277 @@ class PrecisionCurveResult(RankedAnswer):
             against = bounding.contradiction() or growth(labels, plan.edges, *leeway, 1 - level)
             if against is not None:
                 bounding = replace(bounding.envelope, slack=labels.n_items)
-        return cls(
-            question, design.name, ranked, labels, plan, estimated, bounding, against, plan.done, level, n_skipped
+        evidence = RankSample(
+            question=question,
+            design=design.name,
+            level=level,
+            ranked=ranked,
+            labels=labels,
+            plan=plan,
+            estimated=estimated,
+            bounding=bounding,
+            contradicted=against,
+            aside=n_skipped,
+            notes=tuple(_notes(question, ranked)),
         )
+        return PrecisionCurveResult(question, evidence, SampledCurve(question, evidence))
 
     @property
     def n_items(self) -> int:
         """Length of the list, N."""
-        return self.ranked.n_items
-
-    @property
-    def labels_used(self) -> int:
-        """Labels told so far."""
-        return self.labels.n_labelled
+        return self.section.n_items
 
     @property
     def guarantee(self) -> str:
-        """What the band promises."""
-        if self.labels_used == self.n_items and not self.question.noise:
-            return "exact"
-        return "asymptotic"
+        """What the band promises, in a word."""
+        return self.section.guarantee
 
     @property
     def promise(self) -> str:
         """What the band promises, in a sentence."""
-        if self.guarantee == "exact":
-            return guarantee_in_words(self.guarantee, self.level)
-        if self.bounding.by_windows:
-            return "The band holds the whole curve as far as what is assumed holds, and leaves chance out."
-        again = "" if self.done else " Whoever looks again and again, and stops at will, has a lower one."
-        return f"The band holds the whole curve with a probability of {self.level:.0%} or more.{again}"
+        return self.section.promise
 
     @property
     def assumption(self) -> str:
         """What the band leans on."""
-        asked = self.question
-        if self.guarantee == "exact":
-            return "Nothing is assumed: every item is labelled."
-        if self.contradicted is not None or getattr(self.bounding, "slack", 0) >= self.n_items:
-            return "Nothing is assumed of the shape of the curve."
-        if self.bounding.by_windows:
-            return "The share of positives is taken to fall from each window of labelled items to the next."
-        return (
-            f"Precision is taken not to grow, but for chance, from any rank beyond {asked.monotone_from:,} to one that "
-            f"is {asked.slack:,} or more ranks further down."
-        )
+        return self.section.assumption
 
     @property
-    def queried(self) -> Int[np.ndarray, " k"]:
+    def contradicted(self) -> Any:
+        """Ranks whose precisions contradict that it does not grow; of a belief, whether random items contradict it."""
+        return self.section.contradicted
+
+    @property
+    def ranked(self: PrecisionCurveResult[RankSample, SampledCurve]) -> RankedList:
+        """The list."""
+        return self.evidence.ranked
+
+    @property
+    def labels(self: PrecisionCurveResult[RankSample, SampledCurve]) -> RankedLabels:
+        """Labels by rank."""
+        return self.evidence.labels
+
+    @property
+    def plan(self: PrecisionCurveResult[RankSample, SampledCurve]) -> SamplingPlan:
+        """What the design wants to be labelled."""
+        return self.evidence.plan
+
+    @property
+    def estimated(self: PrecisionCurveResult[RankSample, SampledCurve]) -> Band:
+        """The band of the estimates, taken for exact."""
+        return self.evidence.estimated
+
+    @property
+    def bounding(self: PrecisionCurveResult[RankSample, SampledCurve]) -> Band:
+        """The band of their confidence intervals."""
+        return self.evidence.bounding
+
+    @property
+    def done(self: PrecisionCurveResult[RankSample, SampledCurve]) -> bool:
+        """Whether the design needs no more labels, so that the promised factor is kept."""
+        return self.evidence.done
+
+    @property
+    def queried(self: PrecisionCurveResult[RankSample, SampledCurve]) -> Int[np.ndarray, " k"]:
         """Ranks whose precision was estimated from labels."""
-        ranks = self.bounding.ranks
-        return ranks[ranks >= self.plan.edges[0]]  # the others are of the head, which is labelled whole
+        return self.section.queried
 
     @property
-    def factor(self) -> float:
+    def factor(self: PrecisionCurveResult[RankSample, SampledCurve]) -> float:
         """Largest ratio of the band's ends to the estimate over the ranks beyond the head, infinite where it is 0."""
-        ranks = np.unique(np.concatenate([self.queried, self.shown_ranks]))
-        value, lower, upper = self._precision(ranks[ranks >= self.queried[0]]).T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.max(np.where(lower > 0, np.maximum(upper / value, value / lower), np.inf)))
+        return self.section.factor
 
-    def _average_precision(self) -> Bounded:
-        """Return the average precision, with bounds from the band.
+    @property
+    def first_labels(self: PrecisionCurveResult[Believed, BelievedCurve]) -> Int[np.ndarray, " F"]:
+        """Labels of the first items, best first: 1, 0, or -1 where there is none."""
+        return self.section.first_labels
 
-        The i-th positive lies no higher than the first rank by which the upper band allows i of them, and no lower
-        than the first by which the lower band has i, whatever their number in all is that the band allows.
+    @property
+    def difference(self: PrecisionCurveResult[Believed, BelievedCurve]):
+        """Comparison of two of the precisions and recalls by their joint posterior; see `Believed.difference`."""
+        return self.evidence.difference
+
+    @cached_property
+    def average_precision(self) -> Bounded:
+        """Mean over all positives of the precision at their ranks."""
+        return self.section.average_precision()
+
+    @property
+    def ranks(self) -> Int[np.ndarray, " T"]:
+        """Ranks of `estimate` and `interval`, which grow geometrically from 1 to N."""
+        return self.section.ranks
+
+    @property
+    def shown_ranks(self) -> Int[np.ndarray, " n"]:
+        """Ranks of a figure."""
+        return self.section.shown_ranks
+
+    def at(self, rank: ArrayLike) -> Bounded:
+        """Return the precision of the first `rank` items.
+
+        Parameters
+        ----------
+        rank : int, or (n,) integers
+            1..N.
+
+        Returns
+        -------
+        Bounded
+            (estimate, lower, upper): numbers, or arrays (n,).
+
+        Raises
+        ------
+        QuestionError
+            If a rank lies outside 1..N.
         """
-        ranks = np.unique(np.concatenate([np.geomspace(1, self.n_items, _POINTS).astype(np.int64), self._turns()]))
-        counts = self._precision(ranks) * ranks[:, None]
-        total = counts[-1, 0]
-        middle, fewest, most = np.maximum.accumulate(counts, axis=0).T
-        fewest, most = np.ceil(fewest - _ROUNDING), np.floor(most + _ROUNDING)
-        before = np.append(1, ranks[:-1] + 1)
-        value = _mean_precision(np.minimum(middle, total), (before + ranks) / 2, total)
-        lower, upper = _least_mean(fewest, ranks, most[-1]), _greatest_mean(most, before, fewest[-1])
-        return Bounded(value, min(lower, value), max(upper, value))
+        return self._at(self.section.precision, rank)
 
-    def summary(self) -> str:
-        """Say the answer in a few sentences."""
-        state = "the design needs no more labels" if self.done else "the design wants more labels"
-        lines = [f"{self.labels_used:,} of {self.n_items:,} items labelled (design {self.design!r}); {state}."]
-        value, lower, upper = self.at(self.n_items)
-        head = min(int(self.queried[0]), self.n_items)
-        first = f"{self._said_of(head)} in the first {head:,} items and " if head < self.n_items else ""
-        band = f", {self.level:.0%} band [{rounded(lower)}, {rounded(upper)}]"
-        ends = " (exact)" if self.guarantee == "exact" else band
-        lines.append(f"Precision is {first}{rounded(value)} in all {self.n_items:,}{ends}.")
-        if self.contradicted is not None:
-            first, second = self.contradicted
-            lines.append(
-                f"The labels contradict the assumption that precision does not grow: it is higher at rank {second:,} "
-                f"than at rank {first:,}. The band is that of curves of any shape; with a larger monotone_from or "
-                "slack it may be narrower."
-            )
-        if self.guarantee != "exact":
-            lines.append(f"{self.promise} {self.assumption}")
-        if self.n_skipped:
-            is_one = self.n_skipped == 1
-            were, them, their = ("was", "it", "its") if is_one else ("were", "them", "their")
-            lines.append(
-                f"{plural(self.n_skipped, 'item')} {were} set aside: nobody could label {them}; the answer takes "
-                f"{them} to be like the others of {their} ranks."
-            )
-        if self.question.noise:
-            lines.append(
-                f"Estimates are corrected for labels of which {self.question.noise:.3g} are wrong, of positive and of "
-                "negative items alike; the band allows for any share up to that, of either."
-            )
-        if self.ranked.n_tied:
-            lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
-        return "\n".join(lines)
+    def recall(self, rank: ArrayLike) -> Bounded:
+        """Return the share of all positives that are among the first `rank` items; see `at`."""
+        return self._at(self.section.recall, rank)
 
-    def _said_of(self, rank: int) -> str:
-        """Return the precision down to a rank in words, with its band unless it is known."""
-        value, lower, upper = self.at(rank)
-        band = f" [{rounded(lower)}, {rounded(upper)}]" if lower < upper else ""
-        return f"{rounded(value)}{band}"
+    def f1(self, rank: ArrayLike) -> Bounded:
+        """Return the F1 score of calling the first `rank` items positive and no others; see `at`."""
+        return self._at(self.section.f1, rank)
+
+    def cut(self, precision: float) -> int:
+        """Return the largest rank whose precision is at least that by the lower band, 0 if there is none.
+
+        Parameters
+        ----------
+        precision : float in (0, 1]
+            That the items down to the cut should have.
+
+        Raises
+        ------
+        QuestionError
+            If the precision is not in (0, 1].
+        """
+        if not (is_number(precision) and 0 < precision <= 1):
+            raise QuestionError(f"A precision to cut at lies in (0, 1], such as 0.8; found {show(precision)}.")
+        turns = self.section.turns()
+        good = np.flatnonzero(self.section.precision(turns)[:, 1] >= precision)
+        if not len(good):
+            return 0
+        below = int(turns[good[-1]])
+        if good[-1] == len(turns) - 1:
+            return below
+        beyond = int(turns[good[-1] + 1])  # between the two the band falls below once
+        while beyond - below > 1:
+            middle = (below + beyond) // 2
+            if self.section.precision(np.array([middle]))[0, 1] >= precision:
+                below = middle
+            else:
+                beyond = middle
+        return below
+
+    def table(self) -> Table:
+        """Tabulate precision and recall at ranks that grow geometrically; `curve` takes any ranks."""
+        return self.curve(growing_ranks(self.n_items, _ROWS))
+
+    def curve(self, ranks: ArrayLike) -> Table:
+        """Tabulate precision, recall and F1 at these ranks."""
+        ranks = self._checked(ranks)
+        columns: dict[str, ArrayLike] = {"rank": ranks}
+        for name, bands in self._bands(ranks).items():
+            columns |= dict(zip((name, f"{name}_lower", f"{name}_upper"), bands.T, strict=True))
+        title = f"{self.question.name}, {self.level:.0%} band"
+        return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], Rounded(".3f")) | {"rank": ","})
+
+    def to_xarray(self, ranks: ArrayLike | None = None) -> xarray.Dataset:
+        """Return precision, recall and F1 with their bands as an xarray Dataset over ranks.
+
+        Parameters
+        ----------
+        ranks : (n,) integers, optional
+            400 that grow geometrically by default.
+        """
+        import xarray
+
+        ranks = self.section.shown_ranks if ranks is None else self._checked(ranks)
+        variables = {name: (("rank", "of"), bands) for name, bands in self._bands(ranks).items()}
+        return xarray.Dataset(
+            variables, coords={"rank": ranks, "of": ["estimate", "lower", "upper"]}, attrs={"level": self.level}
+        )
 
     def plot(
         self,
         *,
         truth: Callable[[Int[np.ndarray, " n"]], ArrayLike] | None = None,
-        beside: RankedAnswer | None = None,
+        beside: AnyPrecisionCurveResult | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw precision by rank with its band, the queried ranks and the labels spent.
+        """Draw precision by rank with its band, and of random items the queried ranks and the labels spent.
 
         Parameters
         ----------
         truth : function from ranks (n,) to precisions (n,), optional
-        beside : RankedAnswer, optional
+        beside : PrecisionCurveResult, optional
             Another answer about the same list, whose band is drawn too.
         ax : Axes, optional
         """
-        return self._drawn(truth, beside, ax, self.queried, self.labels.ranks)
-
-    def to_arviz(self) -> NoReturn:
-        """Refuse, and say why."""
-        raise QuestionError(
-            f"The band of design {self.design!r} is of random labels, without a posterior that ArviZ could show; `at` "
-            "and `table` say how well the curve is known. Design 'variance_reduction' has one."
+        known, ranks = self.section, self.shown_ranks
+        bands = {answer.design: answer.section.precision(ranks) for answer in (self, beside) if answer is not None}
+        exact = None if truth is None else np.asarray(truth(ranks), float)
+        queried, labelled = (None, None) if known.marked is None else known.marked
+        return plots.precision_by_rank(
+            ranks,
+            bands,
+            queried=None if queried is None else (queried, known.precision(queried)[:, 0]),
+            labelled=labelled,
+            truth=exact,
+            band_label=f"{self.level:.0%} band",
+            title=f"Precision of {self.n_items:,} ranked items",
+            ax=ax,
         )
 
-    def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        fewest, most, mean = self.labels.known_at(ranks)
-        head = ranks < self.queried[0]
-        lower = np.where(head, 0.0, self.bounding.lower_at(ranks))
-        upper = np.where(head, 1.0, self.bounding.upper_at(ranks))
-        if not self.question.noise:
-            lower, upper = np.maximum(lower, fewest), np.minimum(upper, most)
-        lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)  # bounds that err may cross
-        low, high = self.estimated.lower_at(ranks), self.estimated.upper_at(ranks)
-        value = np.sqrt(low * high)
-        if not self.done or self.contradicted is not None:  # the envelope may be wide, and its middle far off
-            value = self._interpolated(ranks)
-        value = np.where(head, debiased(mean, self.question.noise), value)
-        return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
+    def to_arviz(self, *, parameters: bool = False) -> ArvizData:
+        """Return posterior draws of precision and recall at ranks as an ArviZ object; see `MetricResult.to_arviz`.
 
-    def _interpolated(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        """Estimate precisions beyond the head between those at ranks that labels tell of."""
-        noise = self.question.noise
-        if self.bounding.by_windows:
-            known, precision = self.queried, self.estimated.upper_at(self.queried)
-        else:
-            known, shares = self.labels.curve_between(self.queried, _LABELS_BETWEEN)
-            precision = debiased(shares, noise)
-        value = np.interp(np.log(ranks), np.log(known), precision)
-        return value if noise else _never_fewer(ranks, value, known, precision)
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of the belief's model.
 
-    def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
-        return _ordered(quotient(value, total), quotient(lower, most), quotient(upper, fewest))
+        Raises
+        ------
+        QuestionError
+            If the band is of random labels, which have no posterior.
+        """
+        return self.section.to_arviz(parameters, self._attributes())
 
-    def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
-        return _ordered(2 * value / (ranks + total), 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        return self._answer()[0]
 
-    def _positives(self, ranks: Int[np.ndarray, " n"]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return positives down to ranks and in all: estimates, those of the least recall, those of the greatest."""
-        value, lower, upper = (self._precision(ranks) * ranks[:, None]).T
-        total, fewest, most = self._precision(np.array([self.n_items]))[0] * self.n_items
-        most, fewest = positives_in_all(ranks, (lower, upper), (fewest, most), self.n_items)
-        return [(value, np.maximum(total, value)), (lower, most), (upper, fewest)]
+    def _answer(self) -> list[str]:
+        return self.section.answer()
 
-    def _turns(self) -> Int[np.ndarray, " k"]:
-        labelled = self.labels.ranks
-        turns = np.concatenate(
-            [self.bounding.break_points, labelled, labelled - 1, self.queried - 1, [1, self.n_items]]
+    def _bands(self, ranks: Int[np.ndarray, " n"]) -> dict[str, Float[np.ndarray, "n 3"]]:
+        of = self.section
+        return {"precision": of.precision(ranks), "recall": of.recall(ranks), "f1": of.f1(ranks)}
+
+    def _at(self, of: Callable[[Int[np.ndarray, " n"]], Float[np.ndarray, "n 3"]], rank: ArrayLike) -> Bounded:
+        values = of(self._checked(rank))
+        return Bounded(*(values[0].tolist() if np.asarray(rank).ndim == 0 else values.T))
+
+    def _checked(self, ranks: ArrayLike) -> Int[np.ndarray, " n"]:
+        values = np.atleast_1d(np.asarray(ranks))
+        if values.ndim != 1 or values.dtype.kind not in "iu" or ((values < 1) | (values > self.n_items)).any():
+            raise QuestionError(f"Ranks are whole numbers from 1 to {self.n_items:,}; found {show(ranks)}.")
+        return values.astype(np.int64)
+
+
+def _notes(question: PrecisionCurve, ranked: RankedList) -> Iterator[str]:
+    """Say which labels may be wrong, and which ranks are in random order."""
+    if question.noise:
+        yield (
+            f"Estimates are corrected for labels of which {question.noise:.3g} are wrong, of positive and of negative "
+            "items alike; the band allows for any share up to that, of either."
         )
-        return np.unique(turns[(turns >= 1) & (turns <= self.n_items)])
+    if ranked.n_tied:
+        yield f"{ranked.n_tied:,} items share their score with others; those are in random order."
 
 
-def _never_fewer(
-    ranks: Int[np.ndarray, " n"], value: Float[np.ndarray, " n"], known: Int[np.ndarray, " k"], precision: np.ndarray
-) -> Float[np.ndarray, " n"]:
-    """Let interpolated precisions have no more positives than at the next known rank, nor fewer than at the last."""
-    after = np.minimum(np.searchsorted(known, ranks), len(known) - 1)
-    before = np.maximum(after - 1, 0)
-    first, last = known[before], known[after]
-    fewest, most = precision[before] * first, precision[after] * last
-    least, greatest = np.maximum(fewest, most - (last - ranks)), np.minimum(most, fewest + ranks - first)
-    return np.clip(value * ranks, least, greatest) / ranks
-
-
-def _mean_precision(count: Float[np.ndarray, " n"], ranks: Float[np.ndarray, " n"], total: float) -> float:
-    """Return the mean precision at the ranks of `total` positives: `count` of them, in all, by each of the ranks."""
-    if total <= 0:
-        return 0.0
-    last = np.minimum(np.append(count, total), total)
-    summed = np.diff(last * (last + 1) / 2, prepend=0) / np.append(ranks, ranks[-1])
-    return float(np.minimum(summed, np.diff(last, prepend=0)).sum() / total)
-
-
-def _least_mean(fewest: Float[np.ndarray, " n"], ranks: Int[np.ndarray, " n"], most: float) -> float:
-    """Return the least mean precision with `fewest` positives by each rank or more, and up to `most` in all.
-
-    With f = fewest by rank N, whose precisions add up to a, and all others at rank N, T positives have the mean
-    (a + (T (T + 1) - f (f + 1)) / 2N) / T, which is least where T^2 = 2N a - f (f + 1).
-
-    Examples
-    --------
-    >>> round(_least_mean(np.array([1.0, 1.0]), np.array([10, 1000]), 500.0), 4)  # of 14, the first of them at rank 10
-    0.0146
-    """
-    known, n = fewest[-1], ranks[-1]
-    if known <= 0:  # there may be none
-        return 0.0
-    added = 2 * n * known * _mean_precision(fewest, ranks, known) - known * (known + 1)
-    total = np.clip(np.sqrt(max(added, 0.0)), known, max(most, known))
-    return float((added / total + total + 1) / (2 * n))
-
-
-def _greatest_mean(most: Float[np.ndarray, " n"], ranks: Int[np.ndarray, " n"], fewest: float) -> float:
-    """Return the greatest mean precision with `most` positives by each rank or fewer, and `fewest` in all or more.
-
-    Examples
-    --------
-    >>> _greatest_mean(np.array([1.0, 1.0]), np.array([1, 10]), 0.0)  # one positive, at rank 1
-    1.0
-    """
-    gained = np.minimum(np.diff(most * (most + 1) / 2, prepend=0) / ranks, np.diff(most, prepend=0))
-    least = max(fewest, 1.0)
-    possible = most >= least
-    means = (np.cumsum(gained)[possible] / most[possible]).tolist()
-    return max([*means, _mean_precision(most, ranks, least)]) if means else 0.0
-
-
-def _ordered(value: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:
-    """Stack estimates and bounds, estimates between them."""
-    return np.clip(np.stack([np.clip(value, lower, upper), lower, upper], axis=-1), 0, 1)
+AnyPrecisionCurveResult = PrecisionCurveResult[RankSample, SampledCurve] | PrecisionCurveResult[Believed, BelievedCurve]

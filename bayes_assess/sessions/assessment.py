@@ -166,8 +166,8 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         -------
         Result
             Its kind follows the question: `GroupResult`, `RecallResult`, `ConfusionResult`, `CostResult`,
-            `CalibrationResult`, `CompareResult`, `PairsResult`, `MetricResult`, `RateResult`, `MeanResult`, or the
-            `BestResult`, `CurveResult` or `RankedAnswer` of `bayes_assess.results`.
+            `CalibrationResult`, `CompareResult`, `PairsResult`, `MetricResult`, `RateResult`, `MeanResult`,
+            `PrecisionCurveResult`, or the `BestResult` or `CurveResult` of `bayes_assess.results`.
 
         Raises
         ------

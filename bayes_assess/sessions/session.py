@@ -22,7 +22,7 @@ from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import Question
-from bayes_assess.results import PrecisionCurveResult, Result
+from bayes_assess.results import Result
 from bayes_assess.results.plan import Plan
 from bayes_assess.sessions.exchange.matching import UNKNOWN
 from bayes_assess.sessions.labelling import BookT_co, Labelling, PoolT_co, QuestionT_co
@@ -111,7 +111,7 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
         """Choose the next `n` items to label; they are pending until their labels are told."""
 
     @abstractmethod
-    def result(self, level: float = ..., *, question: Question | None = None) -> Result | PrecisionCurveResult:
+    def result(self, level: float = ..., *, question: Question | None = None) -> Result:
         """Answer the question, or another one, from the labels told so far."""
 
     @abstractmethod

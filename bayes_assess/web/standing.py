@@ -12,7 +12,7 @@ from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.text import labels_suggest, plural
 from bayes_assess.errors import BayesAssessError, BudgetError, QuestionError
-from bayes_assess.results import PrecisionCurveResult, Result
+from bayes_assess.results import Result
 from bayes_assess.sessions.planning import items_asked_of, labels_to_width
 from bayes_assess.sessions.session import AnySession
 
@@ -85,7 +85,7 @@ def standing(session: AnySession, width: float | None = None, level: float | Non
     return plain(answer | _verdict(session, result, interval, width))
 
 
-def _numbers(result: Result | PrecisionCurveResult) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
+def _numbers(result: Result) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
     """Return the one number that the answer is about, with its intervals; None where there are several."""
     estimate, interval = np.asarray(result.estimate, float), np.asarray(result.interval, float)
     second = getattr(result, "design_interval", None)
@@ -99,7 +99,7 @@ def _numbers(result: Result | PrecisionCurveResult) -> tuple[float | None, np.nd
 
 
 def _verdict(
-    session: AnySession, result: Result | PrecisionCurveResult, interval: np.ndarray | None, width: float | None
+    session: AnySession, result: Result, interval: np.ndarray | None, width: float | None
 ) -> dict[str, object]:
     """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
     n_left = session.n_pending + session.n_remaining

@@ -43,11 +43,11 @@ def test_recall_and_f1_follow_from_the_same_draws(result):
 
 
 def test_between_thresholds_draws_hold_what_labels_show_and_no_more_than_there_is(result):
-    told, ends = result.first_labels, result._ranks
+    told, ends = result.first_labels, result.section._ranks
     assert {-1, 0, 1} == set(told.tolist())  # some of the first items have a label
     np.testing.assert_array_equal(told[told >= 0], BY_RANK[: len(told)][told >= 0])
-    draws = result._draws_of_positives(RANKS)
-    np.testing.assert_allclose(draws[:, ends - 1], result._positives, atol=1e-6)
+    draws = result.section._draws_of_positives(RANKS)
+    np.testing.assert_allclose(draws[:, ends - 1], result.section._positives, atol=1e-6)
     step = np.diff(draws, axis=1, prepend=0)[:, : len(told)][:, told >= 0]
     np.testing.assert_allclose(step, np.tile(told[told >= 0], (len(draws), 1)), atol=1e-6)
     end = ends[np.searchsorted(ends, RANKS)]
@@ -84,24 +84,26 @@ def test_table_figure_and_dataset(result):
 def test_random_items_that_contradict_the_belief_widen_the_band(result, monkeypatch):
     assert not np.any(result.evidence.contradicted)  # both are computed by now, and kept
     monkeypatch.setitem(vars(result.evidence), "contradicted", np.array([True]))
-    monkeypatch.setitem(vars(result.evidence), "design_interval", np.tile([0.1, 0.2], (2 * len(result._ranks), 1)))
+    monkeypatch.setitem(
+        vars(result.evidence), "design_interval", np.tile([0.1, 0.2], (2 * len(result.section._ranks), 1))
+    )
     for of in (result.at, result.recall, result.f1):
         estimate, lower, upper = of(RANKS[::9])
         assert ((0 <= lower) & (lower <= estimate) & (estimate <= upper) & (upper <= 1)).all()
-    assert (result.at(result._ranks).lower <= 0.2).all()
+    assert (result.at(result.section._ranks).lower <= 0.2).all()
 
 
 def test_what_random_items_say_is_said_of_the_deepest_rank_that_they_tell_of(result, monkeypatch):
     assert "Without trusting the scores, nothing can be said yet; " in said_without_trust(result, monkeypatch, [])
-    ranks, last = result._ranks, len(result._ranks) - 1
+    ranks, last = result.section._ranks, len(result.section._ranks) - 1
     said = said_without_trust(result, monkeypatch, [3, last - 5])
     assert f"Without trusting the scores: [0.100, 0.200] in the first {ranks[last - 5]:,} items; " in said
     assert "[0.100, 0.200] in all; " in said_without_trust(result, monkeypatch, [last])
 
 
 def said_without_trust(result, monkeypatch, places):
-    ends = np.tile([0.0, 1.0], (2 * len(result._ranks), 1))
-    ends[len(result._ranks) - 1 - np.array(places, int)] = 0.1, 0.2  # of thresholds, the lowest first
+    ends = np.tile([0.0, 1.0], (2 * len(result.section._ranks), 1))
+    ends[len(result.section._ranks) - 1 - np.array(places, int)] = 0.1, 0.2  # of thresholds, the lowest first
     monkeypatch.setitem(vars(result.evidence), "design_interval", ends)
     return result.summary()
 
@@ -112,5 +114,5 @@ def test_everything_labelled_is_exact():
     session.tell(np.arange(60), labels)
     r = session.result()
     assert r.guarantee == "exact"
-    at, truth = r._ranks, np.cumsum(labels[np.argsort(-scores)]) / np.arange(1, 61)
+    at, truth = r.section._ranks, np.cumsum(labels[np.argsort(-scores)]) / np.arange(1, 61)
     np.testing.assert_allclose(np.stack(r.at(at)), np.tile(truth[at - 1], (3, 1)), atol=1e-9)

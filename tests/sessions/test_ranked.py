@@ -9,7 +9,7 @@ from scipy.stats import binom
 import bayes_assess as ba
 from bayes_assess.designs.ranked import AdaStrat, LogStrat, Paula
 from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, PoolError, QuestionError
-from bayes_assess.results.precision_curve import _greatest_mean, _least_mean
+from bayes_assess.results.sections.sampled_curve import _greatest_mean, _least_mean
 
 N = 200_000
 ASKED = ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=20, p_min=0.5)

@@ -20,51 +20,40 @@ _DRAW_NUMBERS = 1_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EvidenceBase(ABC):
-    """What was asked, and the labels told so far: what all evidence has; results have its fields, too."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Told(ABC):
+    """What was asked, and how many labels were told, with the words that all evidence has for them."""
 
     question: Question
-    prior: Belief
-    cells: Cells
-    counts: Int[np.ndarray, "K O"]
     level: float
     design: str
     volunteered: int = 0
     withdrawn: int = 0  # of these, those whose items had been asked for, and set aside or given back
-    skipped: Int[np.ndarray, " K"] | None = None
-    seed: int = 0
     notes: tuple[str, ...] = ()
     labelled_by: str = ""
-    random: RandomLabels | None = None  # which labels are of random items of their cells, where a design draws these
 
     def __post_init__(self):
         object.__setattr__(self, "level", checked_level(self.level))
 
     @property
     @abstractmethod
-    def guarantee(self) -> str:
-        """What intervals promise."""
-
-    @property
     def labels_used(self) -> int:
         """Labels told so far."""
-        return int(self.counts.sum()) * self.question.labels_each
 
     @property
+    @abstractmethod
     def n_skipped(self) -> int:
         """Items that were set aside."""
-        return 0 if self.skipped is None else int(self.skipped.sum()) * self.question.labels_each
 
     @property
-    def n_draws(self) -> int:
-        """How many posterior draws are taken."""
-        return int(np.clip(_DRAW_NUMBERS // self.counts[:, 0].size, _FEWEST_DRAWS, _MOST_DRAWS))
+    @abstractmethod
+    def _n_items(self) -> int:
+        """Items of the pool that labels can be of."""
 
     @property
-    def groups(self) -> np.ndarray:
-        """Names of the groups that are asked about, (G,)."""
-        return self.question.groups(self.cells)
+    @abstractmethod
+    def guarantee(self) -> str:
+        """What intervals promise."""
 
     @property
     def leans_on_prior(self) -> bool:
@@ -101,9 +90,9 @@ class EvidenceBase(ABC):
         return f", {self.interval_label} [{ends[0]:{spec}}, {ends[1]:{spec}}]"
 
     @property
-    def _n_items(self) -> int:
-        """Items of the pool that labels can be of."""
-        return self.cells.n_items * self.question.labels_each
+    def progress_of_design(self) -> str:
+        """How far the design has come, the end of a sentence, where it has an end before all is labelled."""
+        return ""
 
     def _of_labels(self) -> str:
         """Say how many labels there are, the beginning of a sentence."""
@@ -142,3 +131,40 @@ class EvidenceBase(ABC):
             for kind, (value, (low, high)) in zip(kinds, found, strict=True)
         )
         return f"{name[0].upper()}{name[1:]}, with a {self.level:.0%} credible interval, would be {first}; {second}."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EvidenceBase(Told):
+    """What was asked, and labels that are counted by cell and outcome; results have its fields, too."""
+
+    prior: Belief
+    cells: Cells
+    counts: Int[np.ndarray, "K O"]
+    skipped: Int[np.ndarray, " K"] | None = None
+    seed: int = 0
+    random: RandomLabels | None = None  # which labels are of random items of their cells, where a design draws these
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        return int(self.counts.sum()) * self.question.labels_each
+
+    @property
+    def n_skipped(self) -> int:
+        """Items that were set aside."""
+        return 0 if self.skipped is None else int(self.skipped.sum()) * self.question.labels_each
+
+    @property
+    def n_draws(self) -> int:
+        """How many posterior draws are taken."""
+        return int(np.clip(_DRAW_NUMBERS // self.counts[:, 0].size, _FEWEST_DRAWS, _MOST_DRAWS))
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Names of the groups that are asked about, (G,)."""
+        return self.question.groups(self.cells)
+
+    @property
+    def _n_items(self) -> int:
+        """Items of the pool that labels can be of."""
+        return self.cells.n_items * self.question.labels_each

@@ -35,7 +35,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.results import PrecisionCurveResult, Result
+from bayes_assess.results import Result
 from bayes_assess.results._answer import Shares
 from bayes_assess.sessions.campaign import Campaign
 
@@ -132,7 +132,7 @@ class LabellingError:
         drawn = np.interp(rng.random(_DRAWS), np.append(0.0, np.cumsum(weight)) / weight.sum(), ends)
         return _errors_of(np.sin(drawn) ** 2 / (1 + same), same)
 
-    def adjusted(self, result: Result | PrecisionCurveResult) -> Adjusted:
+    def adjusted(self, result: Result) -> Adjusted:
         """Return the answer that counts on wrong labels: moved by as many as are expected, and wider.
 
         Parameters

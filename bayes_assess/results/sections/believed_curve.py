@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.arrays import quotient
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import ArrayLike, Float, Int
-from bayes_assess._tools.tables import Table
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import labels_suggest, rounded
+from bayes_assess._tools.to_arviz import ArvizData
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.precision_bounds import positives_in_all
-from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
-from bayes_assess.results._in_words import CONTRADICTING
-from bayes_assess.results._ranked import Bounded, RankedAnswer
+from bayes_assess.results._in_words import CONTRADICTING, guarantee_in_words
 from bayes_assess.results.evidence._on_measures import Variables
 from bayes_assess.results.evidence.believed import Believed
-from bayes_assess.results.metric import MetricResult
-from bayes_assess.results.sections.measures import Measures
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bayes_assess.results.sections.ranked_curve import Bounded, RankedCurve
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FirstItems(Measures):
-    """Labels of the first items of a ranked list.
-
-    Attributes
-    ----------
-    first_labels : (F,) integers
-        Best first: 1, 0, or -1 where there is none.
-    """
-
-    first_labels: Int[np.ndarray, " F"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswer):
+class BelievedCurve(RankedCurve):
     """The precision curve from a belief that learns what the scores mean.
 
     Between the thresholds that the belief is asked about, positives are taken to be in random order, but for those that
@@ -56,9 +35,8 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         Labels of the first items, best first: 1, 0, or -1 where there is none.
     """
 
-    question: PrecisionCurve
-    estimate = RankedAnswer.estimate  # at ranks, not at thresholds
-    interval = RankedAnswer.interval
+    evidence: Believed
+    first_labels: Int[np.ndarray, " F"]
 
     @property
     def guarantee(self) -> str:
@@ -73,51 +51,41 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         return self.evidence.assumption
 
     @property
+    def promise(self) -> str:
+        """What the band promises, in a sentence."""
+        return guarantee_in_words(self.guarantee, self.evidence.level)
+
+    @property
+    def contradicted(self) -> Bool[np.ndarray, " k"]:
+        """Whether random items contradict the belief, of precision and recall at the ranks of `draws`."""
+        return self.evidence.shaped(self.evidence.contradicted)
+
+    @property
     def _is_contradicted(self) -> bool:
         return bool(np.any(self.evidence.contradicted))
 
     @property
-    def first_labels(self) -> Int[np.ndarray, " F"]:
-        """Labels of the first items, best first: 1, 0, or -1 where there is none."""
-        return self.section.first_labels
-
-    @property
     def n_items(self) -> int:
         """Length of the list, N."""
-        return self.cells.n_items
+        return self.evidence.cells.n_items
 
-    def _average_precision(self) -> Bounded:
+    def average_precision(self) -> Bounded:
+        """Return the mean over all positives of the precision at their ranks, with bounds."""
         counts = np.diff(self._positives, axis=1, prepend=0)
-        draws = average_precisions(generator(self.seed, "order of positives"), self._ranks, counts, self.first_labels)
-        return Bounded(float(np.median(draws)), *np.quantile(draws, self._tails()).tolist())
+        draws = average_precisions(
+            generator(self.evidence.seed, "order of positives"), self._ranks, counts, self.first_labels
+        )
+        return Bounded(float(np.median(draws)), *np.quantile(draws, self.evidence._tails()).tolist())
 
-    def plot(
-        self,
-        *,
-        truth: Callable[[Int[np.ndarray, " n"]], ArrayLike] | None = None,
-        beside: RankedAnswer | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw precision by rank with its credible band; see `PrecisionCurveResult.plot`."""
-        return self._drawn(truth, beside, ax)
-
-    def table(self) -> Table:
-        """Tabulate precision, recall and F1 at ranks that grow geometrically."""
-        return RankedAnswer.table(self)
-
-    @property
-    def headline(self) -> str:
-        """The answer as one sentence."""
-        return self._answer()[0]
-
-    def _answer(self) -> list[str]:
-        n, known = self.n_items, labels_suggest(self.labels_used)
-        tenth, (value, lower, upper) = max(1, n // 10), self.at(n)
-        first = rounded(self.at(tenth).estimate)
+    def answer(self) -> list[str]:
+        """Say the answer, a sentence per line."""
+        n, known = self.n_items, labels_suggest(self.evidence.labels_used)
+        tenth, (value, lower, upper) = max(1, n // 10), self._at(n)
+        first = rounded(self._at(tenth)[0])
         said = f"Precision is {first} in the first {tenth:,} items and {rounded(value)} in all {n:,}"
         if self.evidence.exact:
             return [f"{said} (exact)."]
-        lines = [f"{said}, {self.level:.0%} {self.guarantee} interval [{rounded(lower)}, {rounded(upper)}]."]
+        lines = [f"{said}, {self.evidence.level:.0%} {self.guarantee} interval [{rounded(lower)}, {rounded(upper)}]."]
         if self._is_contradicted:
             lines.append(
                 f"{CONTRADICTING} the scores: what they say of some rank and what the other labels suggest have "
@@ -139,6 +107,13 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         where = "all" if rank == self.n_items else f"the first {rank:,} items"
         return f"Without trusting the scores: [{rounded(lower)}, {rounded(upper)}] in {where}; {said}."
 
+    def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:
+        """Return posterior draws of precision and recall at the ranks of the belief's thresholds."""
+        return self.evidence.to_arviz(self._variables, parameters, attributes)
+
+    def _at(self, rank: int) -> list[float]:
+        return self.precision(np.array([rank]))[0].tolist()
+
     def _variables(self) -> Variables:
         n = len(self._ranks)
         parts = {name: self.draws[:, i * n : (i + 1) * n][:, ::-1] for i, name in enumerate(("precision", "recall"))}
@@ -147,7 +122,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
     @property
     def _ranks(self) -> Int[np.ndarray, " T"]:
         """Ranks of the thresholds, increasing."""
-        return self.question.ranks(self.cells)[::-1]
+        return self.question.ranks(self.evidence.cells)[::-1]
 
     @cached_property
     def _positives(self) -> Float[np.ndarray, "S T"]:
@@ -184,18 +159,21 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
     @cached_property
     def _quantiles(self) -> Float[np.ndarray, " S"]:
         """Standard normal numbers, one of every draw."""
-        return generator(self.seed, "positions").standard_normal(len(self._positives))
+        return generator(self.evidence.seed, "positions").standard_normal(len(self._positives))
 
-    def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+    def precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        """Return estimates and bands of the precision."""
         band = self._bounded(self._draws_of_positives(ranks) / ranks)
         return self._held(band, *(count / ranks for count in self._counts_without_trust(ranks)))
 
-    def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+    def recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        """Return estimates and bands of the recall."""
         band = self._bounded(quotient(self._draws_of_positives(ranks), self._positives[:, -1:]))
         (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
         return self._held(band, quotient(lower, most), quotient(upper, fewest))
 
-    def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+    def f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        """Return estimates and bands of F1."""
         band = self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))
         (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
         return self._held(band, 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
@@ -211,7 +189,8 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         """Take medians and credible intervals, of which the shortest ones may reach further than equal-tailed ones."""
         each = [posterior_measure(draw[:, None], self.evidence.exact) for draw in draws.T]  # of many, fewer quantiles
         bands = [
-            np.concatenate([posterior.value[:, None], posterior.interval(self.level)], axis=1) for posterior in each
+            np.concatenate([posterior.value[:, None], posterior.interval(self.evidence.level)], axis=1)
+            for posterior in each
         ]
         return np.clip(np.concatenate(bands), 0, 1)  # sums are rounded
 
@@ -232,5 +211,6 @@ class BeliefPrecisionCurveResult(MetricResult[Believed, FirstItems], RankedAnswe
         most = np.minimum.accumulate(ends[::-1, 1])[::-1][after]
         return fewest, np.minimum(most, ranks)
 
-    def _turns(self) -> Int[np.ndarray, " k"]:
+    def turns(self) -> Int[np.ndarray, " k"]:
+        """Return the ranks between which the lower band is a convex function of 1 / rank, from 1 to N."""
         return np.unique(np.concatenate([self._ranks, [1, self.n_items], self.shown_ranks]))
