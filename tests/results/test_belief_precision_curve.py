@@ -116,3 +116,21 @@ def test_everything_labelled_is_exact():
     assert r.guarantee == "exact"
     at, truth = r.section._ranks, np.cumsum(labels[np.argsort(-scores)]) / np.arange(1, 61)
     np.testing.assert_allclose(np.stack(r.at(at)), np.tile(truth[at - 1], (3, 1)), atol=1e-9)
+
+
+def test_one_class_answers_by_a_belief_and_by_random_items_and_says_what_is_of_the_other(result):
+    session = ba.assess(ba.RankedList(N), ba.PrecisionCurve(p_min=0.5), seed=0)
+    queries = session.ask(N)
+    session.tell(queries.ids, BY_RANK[queries.ranks - 1])
+    sampled = session.result()
+    assert type(sampled) is type(result) is ba.PrecisionCurveResult
+    np.testing.assert_allclose(sampled.at(RANKS).estimate, TRUTH)
+    for answer, other, own in ((sampled, "first_labels", "queried"), (result, "queried", "first_labels")):
+        assert own in dir(answer)
+        assert len(getattr(answer, own))
+        assert other not in dir(answer)
+        with pytest.raises(AttributeError, match=f"has no '{other}': it is of other questions, or of other designs"):
+            getattr(answer, other)
+    with pytest.raises(ba.QuestionError, match="without a posterior"):
+        _ = sampled.draws
+    assert sampled.plot(beside=result).get_legend() is not None
