@@ -56,19 +56,52 @@ def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size
 
 
 def with_groups(
-    coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: Int[np.ndarray, " M"], times: Times = None
+    coordinates: Coordinates,
+    group: Int[np.ndarray, " M"],
+    cell: Int[np.ndarray, " M"],
+    times: Times = None,
+    kind: Int[np.ndarray, " M"] | None = None,
 ) -> Coordinates:
-    """Let groups have effects of their own: parameters of the curves if they are few, else drawn given the curves."""
-    n_groups, n_cells = int(group.max()) + 1, len(coordinates.feature)
-    if n_groups == 1:
+    """Let groups have effects of their own: parameters of the curves if they are few, else drawn given the curves.
+
+    Groups of another `kind` have such effects, too. Where both together are too many, those of kinds are parameters,
+    if they are few, else those of the groups; where each of them is too many, every pair has an effect that is drawn.
+    """
+    few, many = _few_or_many(group, kind)
+    n_cells = len(coordinates.feature)
+    shares = [_shares(by, cell, n_cells, times) for by in few if _number(by) > 1]
+    coordinates = coordinates._replace(groups=np.concatenate([coordinates.groups, *shares], axis=1))
+    if many is None:
         return coordinates
-    if n_groups > MOST_GROUPS:
-        many = np.zeros(n_cells, np.int32)
-        many[cell] = group
-        return coordinates._replace(many=many)
+    of_cell = np.zeros(n_cells, np.int32)
+    of_cell[cell] = many
+    return coordinates._replace(many=of_cell)
+
+
+def _few_or_many(
+    group: Int[np.ndarray, " M"], kind: Int[np.ndarray, " M"] | None
+) -> tuple[list[Int[np.ndarray, " M"]], Int[np.ndarray, " M"] | None]:
+    """Return which groups have effects that are parameters, and which of them have those that are drawn."""
+    groups = [group] if kind is None else [kind, group]
+    if sum(map(_number, groups)) <= MOST_GROUPS:
+        return groups, None
+    few = next((by for by in groups if _number(by) <= MOST_GROUPS), None)
+    if few is not None:
+        return [few], next(by for by in groups if by is not few)
+    return [], np.unique(np.stack(groups), axis=1, return_inverse=True)[1].ravel()
+
+
+def _number(group: Int[np.ndarray, " M"]) -> int:
+    return int(group.max()) + 1
+
+
+def _shares(
+    group: Int[np.ndarray, " M"], cell: Int[np.ndarray, " M"], n_cells: int, times: Times
+) -> Float[np.ndarray, "K G"]:
+    """Count which shares of the items of every cell are of every group."""
+    n_groups = _number(group)
     items = count(cell * n_groups + group, n_cells * n_groups, times).reshape(n_cells, n_groups)
-    shares = (items / items.sum(1, keepdims=True)).astype(np.float32)
-    return coordinates._replace(groups=np.concatenate([coordinates.groups, shares], axis=1))
+    return (items / items.sum(1, keepdims=True)).astype(np.float32)
 
 
 def patterns(votes: Bool[np.ndarray, "M J"]) -> Int[np.ndarray, " M"]:

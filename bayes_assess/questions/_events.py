@@ -62,6 +62,8 @@ class Subject:
         Whether the event is all of a label that the measure depends on.
     group : (M,) integers, optional
         Groups of items for which predictions and scores may mean different things.
+    kind : (M,) integers, optional
+        Groups of another kind beside them, such as predicted classes, of which the event may be more or less probable.
     values : (C,), optional
         Numbers that ordinal labels stand for.
     opinions : (J, M), optional
@@ -74,6 +76,7 @@ class Subject:
     members: Members
     decides: bool = True
     group: Int[np.ndarray, " M"] | None = None
+    kind: Int[np.ndarray, " M"] | None = None
     values: Float[np.ndarray, " C"] | None = None
     opinions: Float[np.ndarray, "J M"] | None = None
     votes: Bool[np.ndarray, "M J"] | None = None
@@ -198,8 +201,10 @@ def _predicted_ratings(pool: Pool) -> Int[np.ndarray, " M"] | None:
 
 def _agreement(pool: Pool, decides: bool, group: Int[np.ndarray, " M"] | None) -> tuple[Subject, RankedScore | None]:
     """Believe in predictions that are right, by how sure the system is of them."""
-    if group is None and not decides:  # predictions of one class may be right more often than those of another
-        group = pool.predictions.astype(np.int64)
+    kind = None
+    if not decides:  # predictions of one class may be right more often than those of another, in all groups
+        classes = pool.predictions.astype(np.int64)
+        group, kind = (classes, None) if group is None else (group, classes)
     members = AGREEMENT if group is None else AGREEMENT_APART
     if pool.confidence is not None:
         score = pool.confidence
@@ -207,7 +212,7 @@ def _agreement(pool: Pool, decides: bool, group: Int[np.ndarray, " M"] | None) -
         score = margins_of(pool.margins, pool.predictions)
     else:
         return Subject(pool.predictions, UNSCORED, decides), None
-    return Subject(pool.predictions, members, decides, group), RankedScore(score, times=pool.multiplicity)
+    return Subject(pool.predictions, members, decides, group, kind), RankedScore(score, times=pool.multiplicity)
 
 
 def _proxy(pool: Pool, code: int, score: Float[np.ndarray, " M"], judges: Sequence[str]) -> tuple[Subject, RankedScore]:

@@ -32,6 +32,26 @@ def test_shares_of_groups_are_those_of_the_items_of_a_cell():
     np.testing.assert_allclose(found, [[0.5, 0.1, 0.4], [7 / 9, 0, 2 / 9], [0, 1, 0]], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("n_groups", "n_kinds", "few", "many"),
+    [(3, 20, 23, None), (3, 30, 3, "kind"), (30, 3, 3, "group"), (14, 15, 15, "group"), (30, 40, 0, "pair")],
+)
+def test_groups_of_two_kinds_have_effects_side_by_side(n_groups, n_kinds, few, many):
+    cell = np.arange(60) % 50
+    group, kind = cell % n_groups, cell // 2 % n_kinds
+    group[0], kind[1] = n_groups - 1, n_kinds - 1  # all occur
+    group[50], kind[51] = group[0], kind[1]
+    empty = EMPTY._replace(groups=np.zeros((50, 0)), feature=np.zeros(50))
+    found = with_groups(empty, group, cell, kind=kind)
+    assert found.groups.shape == (50, few)
+    if many is None:
+        np.testing.assert_allclose(found.groups, np.hstack([np.eye(20)[kind[:50]], np.eye(3)[group[:50]]]))
+        return
+    expected = {"group": group, "kind": kind, "pair": group * 100 + kind}[many][:50]
+    same = np.equal.outer(expected, expected)
+    np.testing.assert_array_equal(np.equal.outer(found.many, found.many), same)
+
+
 @pytest.mark.parametrize("n_systems", [2, 3, 5])
 def test_effects_of_systems_prefer_none_of_them(n_systems):
     """Items that one system alone predicts positive: any two systems differ alike, and all together not at all."""

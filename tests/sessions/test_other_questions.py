@@ -122,6 +122,28 @@ def test_what_unlabelled_items_turn_out_to_be_is_drawn_once():
     assert np.diff(groups).sum() == pytest.approx(np.diff(measure).sum(), rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("own", "asked"), [(ba.Metric(["f1_macro", "accuracy"], by="site"), None), (ba.Metric("f1_macro"), SITES)]
+)
+def test_accuracies_by_group_hold_where_one_predicted_class_has_most_of_the_labels(own, asked):
+    """Of the predictions of two classes nine in ten are right, of the third, which has most labels, one in ten.
+
+    If every label counted alike, accuracies would be said to be .6 at most.
+    """
+    rng = np.random.default_rng(0)
+    predicted, site = rng.choice(3, 600, p=[0.6, 0.3, 0.1]), np.arange(600) % 2
+    right = rng.random(600) < np.array([0.95, 0.9, 0.1])[predicted]
+    labels, confidence = np.where(right, predicted, (predicted + 1) % 3), rng.uniform(0.4, 0.9, (600, 1))
+    scores = np.where(np.arange(3) == predicted[:, None], confidence, (1 - confidence) / 2)
+    a = ba.assess(ba.Pool(scores=scores, groups={"site": site}), own)
+    told = np.concatenate([np.flatnonzero(predicted == c)[:n] for c, n in ((2, 40), (1, 12), (0, 12))])
+    a.tell(told, labels[told])
+    low, high = a.result(question=asked).interval[-2:].T
+    truth = SITES.truth(a.pool, labels)
+    assert right[told].mean() < 0.5 < 0.8 < truth.min()
+    assert ((low <= truth) & (truth <= high)).all()
+
+
 def test_confusions_and_costs_follow_the_accuracies_of_parts():
     a = session(ba.LeastAccurate(by="site"), n=240)
     matrix = a.result(question=ba.ConfusionMatrix())
