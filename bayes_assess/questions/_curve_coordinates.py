@@ -57,17 +57,18 @@ def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size
 
 def with_groups(
     coordinates: Coordinates,
-    group: Int[np.ndarray, " M"],
     cell: Int[np.ndarray, " M"],
     times: Times = None,
+    group: Int[np.ndarray, " M"] | None = None,
     kind: Int[np.ndarray, " M"] | None = None,
 ) -> Coordinates:
     """Let groups have effects of their own: parameters of the curves if they are few, else drawn given the curves.
 
-    Groups of another `kind` have such effects, too. Where both together are too many, those of kinds are parameters,
-    if they are few, else those of the groups; where each of them is too many, every pair has an effect that is drawn.
+    Items of different `kind`, such as predicted class, have such effects, too, and more labels may be of one kind than
+    of another. Curves that know nothing of kinds would take those with most labels for all. So where there are very
+    many, several of them that have about as many items share a parameter, and each has an effect that is drawn.
     """
-    few, many = _few_or_many(group, kind)
+    few, many = _few_and_many(group, kind, times)
     n_cells = len(coordinates.feature)
     shares = [_shares(by, cell, n_cells, times) for by in few if _number(by) > 1]
     coordinates = coordinates._replace(groups=np.concatenate([coordinates.groups, *shares], axis=1))
@@ -78,17 +79,38 @@ def with_groups(
     return coordinates._replace(many=of_cell)
 
 
-def _few_or_many(
-    group: Int[np.ndarray, " M"], kind: Int[np.ndarray, " M"] | None
+def _few_and_many(
+    group: Int[np.ndarray, " M"] | None, kind: Int[np.ndarray, " M"] | None, times: Times
 ) -> tuple[list[Int[np.ndarray, " M"]], Int[np.ndarray, " M"] | None]:
-    """Return which groups have effects that are parameters, and which of them have those that are drawn."""
-    groups = [group] if kind is None else [kind, group]
+    """Return which groups of items have effects that are parameters, and which have those that are drawn."""
+    groups = [by for by in (kind, group) if by is not None]
     if sum(map(_number, groups)) <= MOST_GROUPS:
         return groups, None
-    few = next((by for by in groups if _number(by) <= MOST_GROUPS), None)
-    if few is not None:
-        return [few], next(by for by in groups if by is not few)
-    return [], np.unique(np.stack(groups), axis=1, return_inverse=True)[1].ravel()
+    if kind is None:
+        return [], group
+    if _number(kind) <= MOST_GROUPS:
+        return [kind], group
+    if group is None:
+        return [_of_like_size(kind, MOST_GROUPS, times)], kind
+    if 2 * _number(group) <= MOST_GROUPS:
+        return [_of_like_size(kind, MOST_GROUPS - _number(group), times), group], kind
+    pair = np.unique(np.stack([kind, group]), axis=1, return_inverse=True)[1].ravel()
+    return [_of_like_size(kind, MOST_GROUPS, times)], pair
+
+
+def _of_like_size(kind: Int[np.ndarray, " M"], n: int, times: Times) -> Int[np.ndarray, " M"]:
+    """Put kinds together that have about as many items, as many kinds in each of `n` places.
+
+    Examples
+    --------
+    >>> _of_like_size(np.array([0, 1, 1, 2, 3, 3, 3]), 2, None).tolist()
+    [0, 1, 1, 0, 1, 1, 1]
+    """
+    sizes = count(kind, _number(kind), times)
+    there = np.flatnonzero(sizes)
+    place = np.zeros(len(sizes), np.int64)
+    place[there[np.argsort(sizes[there], kind="stable")]] = np.arange(len(there)) * n // len(there)
+    return place[kind]
 
 
 def _number(group: Int[np.ndarray, " M"]) -> int:

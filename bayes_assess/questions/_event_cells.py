@@ -150,8 +150,8 @@ def event_cells(
     else:
         about = event, event, error_labels(pool)
     coordinates = coordinates_of(ranked, cell, plain.sizes)
-    if subject.group is not None and subject.values is None:
-        coordinates = with_groups(coordinates, subject.group, cell, pool.multiplicity, subject.kind)
+    if subject.values is None:
+        coordinates = with_groups(coordinates, cell, pool.multiplicity, subject.group, subject.kind)
     if subject.votes is not None:
         coordinates = with_votes(coordinates, subject.votes, cell, pool.multiplicity)
     events = CellEvents(subject, coordinates, *about)

@@ -201,11 +201,9 @@ def _predicted_ratings(pool: Pool) -> Int[np.ndarray, " M"] | None:
 
 def _agreement(pool: Pool, decides: bool, group: Int[np.ndarray, " M"] | None) -> tuple[Subject, RankedScore | None]:
     """Believe in predictions that are right, by how sure the system is of them."""
-    kind = None
-    if not decides:  # predictions of one class may be right more often than those of another, in all groups
-        classes = pool.predictions.astype(np.int64)
-        group, kind = (classes, None) if group is None else (group, classes)
-    members = AGREEMENT if group is None else AGREEMENT_APART
+    # Predictions of one class may be right more often than those of another, in all groups.
+    kind = None if decides else pool.predictions.astype(np.int64)
+    members = AGREEMENT if group is None and kind is None else AGREEMENT_APART
     if pool.confidence is not None:
         score = pool.confidence
     elif pool.margins is not None:

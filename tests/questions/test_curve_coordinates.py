@@ -19,37 +19,60 @@ EMPTY = Coordinates(
 )
 
 
-@pytest.mark.parametrize(("grouped", "of_items"), [(with_groups, GROUP), (with_votes, VOTES)])
+def of_groups(items, cell, times=None):
+    return with_groups(EMPTY, cell, times, items).groups
+
+
+def of_votes(items, cell, times=None):
+    return with_votes(EMPTY, items, cell, times).groups
+
+
+@pytest.mark.parametrize(("grouped", "of_items"), [(of_groups, GROUP), (of_votes, VOTES)])
 def test_shares_of_cells_count_alike_items_as_often_as_there_are(grouped, of_items):
-    counted = grouped(EMPTY, of_items, CELL, TIMES).groups
-    listed = grouped(EMPTY, np.repeat(of_items, TIMES, axis=0), np.repeat(CELL, TIMES)).groups
+    counted = grouped(of_items, CELL, TIMES)
+    listed = grouped(np.repeat(of_items, TIMES, axis=0), np.repeat(CELL, TIMES))
     np.testing.assert_allclose(counted, listed, rtol=1e-6)
-    assert np.abs(counted - grouped(EMPTY, of_items, CELL).groups).max() > 0.1
+    assert np.abs(counted - grouped(of_items, CELL)).max() > 0.1
 
 
 def test_shares_of_groups_are_those_of_the_items_of_a_cell():
-    found = with_groups(EMPTY, GROUP, CELL, TIMES).groups
+    found = of_groups(GROUP, CELL, TIMES)
     np.testing.assert_allclose(found, [[0.5, 0.1, 0.4], [7 / 9, 0, 2 / 9], [0, 1, 0]], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("n_groups", "n_kinds", "few", "many"),
-    [(3, 20, 23, None), (3, 30, 3, "kind"), (30, 3, 3, "group"), (14, 15, 15, "group"), (30, 40, 0, "pair")],
+    [(3, 20, 23, None), (14, 15, 15, "group"), (3, 30, 24, "kind"), (14, 30, 24, "pair")],
 )
-def test_groups_of_two_kinds_have_effects_side_by_side(n_groups, n_kinds, few, many):
-    cell = np.arange(60) % 50
-    group, kind = cell % n_groups, cell // 2 % n_kinds
-    group[0], kind[1] = n_groups - 1, n_kinds - 1  # all occur
-    group[50], kind[51] = group[0], kind[1]
-    empty = EMPTY._replace(groups=np.zeros((50, 0)), feature=np.zeros(50))
-    found = with_groups(empty, group, cell, kind=kind)
-    assert found.groups.shape == (50, few)
+def test_groups_and_kinds_of_items_have_effects_side_by_side(n_groups, n_kinds, few, many):
+    cell = np.arange(450)
+    group, kind = cell % n_groups, cell // n_groups % n_kinds
+    assert np.bincount(kind, minlength=n_kinds).min() > 0
+    empty = EMPTY._replace(groups=np.zeros((450, 0)), feature=np.zeros(450))
+    found = with_groups(empty, cell, group=group, kind=kind)
+    assert found.groups.shape == (450, few)
+    if n_kinds <= 24:
+        np.testing.assert_allclose(found.groups[:, :n_kinds], np.eye(n_kinds)[kind])
+    if many is None or n_groups == 3:
+        np.testing.assert_allclose(found.groups[:, -3:], np.eye(3)[group])
     if many is None:
-        np.testing.assert_allclose(found.groups, np.hstack([np.eye(20)[kind[:50]], np.eye(3)[group[:50]]]))
+        assert not len(found.many)
         return
-    expected = {"group": group, "kind": kind, "pair": group * 100 + kind}[many][:50]
+    expected = {"group": group, "kind": kind, "pair": group * 100 + kind}[many]
     same = np.equal.outer(expected, expected)
     np.testing.assert_array_equal(np.equal.outer(found.many, found.many), same)
+
+
+def test_very_many_kinds_share_parameters_by_their_numbers_of_items():
+    """Of 30 kinds with 1 to 30 items that of 1 is with that of 2, if those of like sizes are together."""
+    kind = np.repeat(np.arange(30), np.arange(1, 31))
+    cell = np.arange(len(kind))
+    found = with_groups(EMPTY._replace(groups=np.zeros((len(cell), 0)), feature=np.zeros(len(cell))), cell, kind=kind)
+    place = found.groups.argmax(1)
+    assert found.groups.shape[1] == 24
+    np.testing.assert_array_equal(np.sort(np.bincount(place[np.searchsorted(kind, np.arange(30))])), [1] * 18 + [2] * 6)
+    assert (np.diff(place) >= 0).all()
+    np.testing.assert_array_equal(found.many, kind)
 
 
 @pytest.mark.parametrize("n_systems", [2, 3, 5])
