@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from bayes_assess.models.belief import Belief, merge_columns
 from bayes_assess.models.posterior_draws import check_probabilities
 
 _LEAST = 1e-300  # probability
+_ALIKE: Any = None  # weights of draws of which none are given
 _DRAWS = 2000  # of a belief that has a closed form for nothing
 
 
@@ -35,20 +37,24 @@ class SampledBelief(Sampled):
     ----------
     draws : (S, K) or (S, K, O)
         Accuracies of the cells, or the probabilities of their O outcomes.
-    log_weight : (..., S)
+    log_weight : (..., S), optional
         Logarithms of the draws' importance weights, up to a constant; a row for every campaign that labels were
-        learned of.
+        learned of. Left out, all draws count alike.
 
     Examples
     --------
     >>> import numpy as np
-    >>> belief = SampledBelief(np.array([[0.2, 0.5], [0.8, 0.5]]), np.zeros(2))
+    >>> belief = SampledBelief(np.array([[0.2, 0.5], [0.8, 0.5]]))
     >>> belief.update_counts([[0, 1], [0, 0]]).mean.round(2).tolist()  # an agreement in the first cell
     [0.68, 0.5]
     """
 
     draws: Float[Array, "S K *O"] | Float[np.ndarray, "S K *O"]
-    log_weight: Float[Array, "*batch S"] | Float[np.ndarray, "*batch S"]
+    log_weight: Float[Array, "*batch S"] | Float[np.ndarray, "*batch S"] = _ALIKE
+
+    def __post_init__(self) -> None:
+        if self.log_weight is None and np.ndim(self.draws):
+            object.__setattr__(self, "log_weight", np.zeros(len(self.draws)))
 
     def checked(self) -> SampledBelief:
         """Return the belief, or raise PriorError unless its draws are probabilities with a weight each.
@@ -68,7 +74,7 @@ class SampledBelief(Sampled):
             ) from None
         if draws.ndim not in (2, 3) or 0 in draws.shape or log_weight.shape[-1:] != draws.shape[:1]:
             raise PriorError(
-                "A SampledBelief has draws (S, K), or (S, K, O), and log_weight (S,), zeros if all draws count alike; "
+                "A SampledBelief has draws (S, K), or (S, K, O), and log_weight (S,), none if all count alike; "
                 f"found shapes {draws.shape} and {log_weight.shape}."
             )
         if not np.isfinite(log_weight.max(-1)).all():

@@ -49,6 +49,13 @@ def test_draws_are_drawn_by_their_weights(belief):
     assert abs(drawn[:, 0].mean() - distribution.mean()) < 5 * error
 
 
+def test_draws_without_weights_count_alike(belief):
+    plain = SampledBelief(belief.draws)
+    np.testing.assert_array_equal(plain.log_weight, np.zeros(N))
+    counts = np.array([[1, 2], [0, 3], [4, 0]])
+    np.testing.assert_array_equal(plain.update_counts(counts).mean, belief.update_counts(counts).mean)
+
+
 def test_a_label_that_no_draw_allows_leaves_usable_weights():
     belief = SampledBelief(np.array([[0.0, 0.5], [0.0, 0.7]]), np.zeros(2)).update_counts(np.array([[0, 1], [0, 0]]))
     np.testing.assert_allclose(belief.importance, 0.5)
