@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import values_of
+from bayes_assess._tools.arrays import listing, values_of
 from bayes_assess._tools.shapes import ArrayLike, Bool
 from bayes_assess.books.book import Book
-from bayes_assess.errors import JournalError
+from bayes_assess.errors import JournalError, LabelError
 from bayes_assess.pool.labels import check_unlabelled
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -28,6 +28,19 @@ from bayes_assess.sessions.turns import TakesTurns, in_turn, readable
 PoolT_co = TypeVar("PoolT_co", bound=Pool | RankedList, covariant=True)
 QuestionT_co = TypeVar("QuestionT_co", bound=Question, covariant=True)
 BookT_co = TypeVar("BookT_co", bound=Book, covariant=True)
+
+_LEFT_OUT: Any = ...  # labels, where a frame or a dictionary was told in one argument
+
+
+def _in_two(told: Any) -> str:
+    """Say how to tell what was told in one argument, without labels beside it."""
+    if isinstance(told, Mapping):
+        how = "of a dictionary, tell(list(labels), list(labels.values()))"
+    elif hasattr(told, "columns"):
+        how = f"of this frame, by two of its columns {listing(list(told.columns))}, tell(frame['id'], frame['label'])"
+    else:
+        how = "tell(ids, labels)"
+    return f"Ids and labels are two arguments, and one was found: {how}."
 
 
 class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
@@ -81,7 +94,7 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         return self._units.labels_of(*self._items.told)
 
     @in_turn
-    def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: ArrayLike | None = None) -> None:
+    def tell(self, ids: ArrayLike, labels: ArrayLike = _LEFT_OUT, *, annotator: ArrayLike | None = None) -> None:
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
 
         A label that was told before may be told again. Labels of items that were not asked for are taken as labels
@@ -119,6 +132,8 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         >>> a.labels_used
         2
         """
+        if labels is _LEFT_OUT:
+            raise LabelError(_in_two(ids))
         if annotator is not None:
             self._tell_named(ids, labels, annotator)
             return

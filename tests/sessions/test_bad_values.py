@@ -6,6 +6,7 @@ import dataclasses
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayes_assess as ba
@@ -111,6 +112,22 @@ def test_options_that_are_no_numbers_or_names_are_refused_in_a_sentence(ask, sai
 
 def started(question, **options):
     return ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.9], classes=["a", "b"]), question, **options)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({0: "a", 1: "b"}, "of a dictionary, tell(list(labels), list(labels.values()))."),
+        (pd.DataFrame({"id": [0, 1], "y": ["a", "b"]}), "columns 'id', 'y', tell(frame['id'], frame['label'])."),
+        ([0, 1], "and one was found: tell(ids, labels)."),
+    ],
+)
+@pytest.mark.parametrize("named", [{}, {"annotator": "anna"}])
+def test_ids_and_labels_in_one_argument_are_refused_in_a_sentence(told, said, named):
+    a = started(ba.GroupAccuracy())
+    with pytest.raises(ba.LabelError, match=re.escape(said)):
+        a.tell(told, **named)
+    assert not a.events
 
 
 @pytest.mark.parametrize("own", [None, list("abcdefgh")])
