@@ -334,10 +334,11 @@ def _by_problem(wrong: dict[int, str], unit: str) -> list[str]:
     Examples
     --------
     >>> none = "is not one of the classes ('a', 'b')"
-    >>> for said in _by_problem({2: f"'x' {none}", 3: f"'y' {none}", 4: "the id is missing", 5: f"'x' {none}"}, "row"):
+    >>> wrong = {2: f"'x' {none}", 3: f"'y' {none}; z", 4: "the id is missing", 5: f"'x' {none}"}
+    >>> for said in _by_problem(wrong, "row"):
     ...     print(said)
     rows 2 and 5: 'x' is not one of the classes ('a', 'b')
-    row 3: 'y' is none, either
+    row 3: 'y' is none, either; z
     row 4: the id is missing
     """
     rows: dict[str, list[int]] = {}
@@ -346,8 +347,10 @@ def _by_problem(wrong: dict[int, str], unit: str) -> list[str]:
     said: list[str] = []
     known: set[str] = set()
     for problem, where in rows.items():
-        what, of, classes = problem.partition(" is not one of the classes ")
-        short = f"{what} is none, either" if classes and classes in known else problem
-        known |= {classes} if of else set()
+        what, _, rest = problem.partition(" is not one of the classes ")
+        classes, _, more = rest.partition("; ")  # and what to do
+        todo = f"; {more}" if more and more not in known else ""
+        short = f"{what} is none, either{todo}" if rest and classes in known else problem
+        known |= {classes, more} if rest else set()
         said.append(f"{unit}{'s' * (len(where) > 1)} {enumerated(where)}: {short}")
     return said

@@ -683,3 +683,14 @@ def test_rows_that_are_wrong_in_the_same_way_are_said_together(tmp_path):
     assert "rows 2, 5 and 8: the label 'bugs' is not one of the classes ('bill', 'bug'); only these are" in said
     assert "rows 4 and 7: the label 'spam' is none, either; row 10: '99' " in said
     assert said.count("('bill', 'bug')") == said.count("name every class") == 1
+
+
+def test_classes_are_said_once_of_sheets_with_several_labels_each(tmp_path):
+    pool = ba.Pool(scores=np.full((4, 2), 0.7), classes=["A1.0", "B2.0"], multilabel=True)
+    path = tmp_path / "sheet.csv"
+    path.write_text('id,label\n0,"A1.0, B2.0"\n1,"A1,0"\n2,?\n3,A1.0;B2.0\n')
+    with pytest.raises(ba.LabelError) as refused:
+        ba.read_labels(path, pool)
+    said = str(refused.value)
+    assert said.count("('A1.0', 'B2.0')") == 1
+    assert "semicolons, such as 'A1.0;B2.0'; row 3: the label 'A1,0' names 'A1,0', which is none, either; row 4" in said
