@@ -79,7 +79,7 @@ def test_rows_of_confusion_matrices_sum_to_one():
     ("draws", "log_weight", "message"),
     [
         (np.full((9, 4), 0.5), np.zeros(3), r"found shapes \(9, 4\) and \(3,\)"),
-        (np.full((9, 4), 0.5), None, r"found shapes \(9, 4\) and \(\)"),
+        (np.full((9, 4), 0.5), 0.0, r"found shapes \(9, 4\) and \(\)"),
         (np.full((0, 4), 0.5), np.zeros(0), r"found shapes \(0, 4\) and \(0,\)"),
         (np.full((9, 4), 0.5), np.full(9, np.nan), "weights of draws are finite"),
         (np.full((9, 4), 0.5), np.full(9, -np.inf), "weights of draws are finite"),
