@@ -8,8 +8,9 @@ Pools of four sites, of a half to a tenth of 600 items, have errors of normal or
 (`_audit_worlds`), or tails that differ between sites; mean absolute and root mean squared errors of every site are
 asked for with 30 and 120 labels. A row has a pool and a design: how many intervals held, their mean width, and their
 mean interval score over the truth (Gneiting and Raftery 2007), at both looks, of variances and degrees of freedom of
-all labels ("whole"), and of those by group with so many observations that all groups share
-(`weighted_numbers._SHARED`). Rows are written as soon as they are made, and a run goes on where one stopped.
+all labels ("whole"), of those by group with eight observations that all groups share ("labels alone"), and of these and
+expected variances with so many that groups share (`weighted_numbers._SHARED`). Rows are written as soon as they are
+made, and a run goes on where one stopped.
 """
 
 from __future__ import annotations
@@ -47,10 +48,11 @@ def made(world: str, seed: int) -> World:
 
 
 def answers(session: Any, shared: Iterable[float]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield intervals as they were, and with so many shared observations."""
+    """Yield intervals as they were, of labels alone, and with so many shared observations."""
     evidence = session.result().evidence
-    whole = evidence.answer._replace(by_group=None)
-    yield "whole", weighted_numbers.numbers_interval(whole, evidence.question.spec.ranges)
+    alone = evidence.answer._replace(expected_variance=None)
+    yield "whole", weighted_numbers.numbers_interval(alone._replace(by_group=None), evidence.question.spec.ranges)
+    yield "labels alone", weighted_numbers.numbers_interval(alone, evidence.question.spec.ranges)
     kept = weighted_numbers._SHARED
     for n in shared:
         weighted_numbers._SHARED = n
@@ -92,7 +94,7 @@ def report(rows: list[dict[str, Any]]) -> str:
                 f"({more[:, i].mean():+.2f} +- {error[i]:.2f})"
                 for i in range(len(LOOKS))
             )
-            lines.append(f"{world}, {design}, {name:>5}, {len(own)} pools: {looks}")
+            lines.append(f"{world}, {design}, {name:>12}, {len(own)} pools: {looks}")
     return "\n".join(lines)
 
 

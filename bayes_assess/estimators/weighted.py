@@ -139,6 +139,8 @@ class Estimate(NamedTuple):
         are known; see `within_possible`.
     by_group : (..., G, 2), optional
         Of measures by group, one group after the other: labelled items of every group, and all of its items.
+    expected_variance : (..., k), optional
+        Of the estimates of numbers, as errors may be expected to be; 0 where nothing is expected.
     """
 
     value: Float[Array, "*batch k"]
@@ -155,6 +157,7 @@ class Estimate(NamedTuple):
     labelled: LabelledByAttribute | None = None
     possible: Float[np.ndarray, "*batch k 2"] | None = None
     by_group: Float[np.ndarray, "*batch G 2"] | None = None
+    expected_variance: Float[np.ndarray, "*batch k"] | None = None
 
     of_posterior = False  # whether it is a posterior, which has quantiles of its own
     of_ranks = False  # whether it is of a ranked list

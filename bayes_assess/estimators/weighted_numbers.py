@@ -13,7 +13,7 @@ from scipy import special
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import GroupedRealMeasures, RealMeasures
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 
 _SHARED = 8.0  # observations of a variance that those of all groups count as, see `benchmarks/study_number_groups.py`
+# Variance of one label over the square of the mean, as it is expected, see `benchmarks/study_number_tails.py`.
+_EXPECTED = {"mean_absolute_error": 1.2, "mean_squared_error": 8.0, "root_mean_squared_error": 2.0}
+_BESIDE = 32.0  # observations of a variance that it counts as
 _LONGEST = 30.0  # natural logarithm of a factor, beyond which nothing is known anyway
 
 
@@ -114,20 +117,46 @@ def weighted_numbers(
         beta=np.bool_(False),
         possible=possible,
         by_group=by_group,
+        expected_variance=_expected_variance(spec, value, by_group, np.array([[len(losses), n_items]])),
     )
     return estimate, covariance
+
+
+def _expected_variance(
+    spec: RealMeasures | GroupedRealMeasures,
+    value: Float[np.ndarray, " k"],
+    by_group: Float[np.ndarray, "G 2"] | None,
+    whole: Float[np.ndarray, "1 2"],
+) -> Float[np.ndarray, " k"]:
+    """Return the variances that the estimates would have if errors were as unlike as they are expected to be.
+
+    That of one label, over the square of the measure, is 1.2 of a mean absolute error, 8 of a mean of squares, whose
+    errors then have a kurtosis of 9, and 2 of its root; of other measures nothing is expected, and it is 0.
+    """
+    names = (spec.whole if isinstance(spec, GroupedRealMeasures) else spec).outputs
+    n, size = (whole if by_group is None else by_group).T
+    unlike = np.array([_EXPECTED.get(name, 0.0) for name in names])
+    return np.outer((1 - n / size) / np.maximum(n, 1), unlike).ravel() * np.square(value)
 
 
 def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
     r"""Compute the asymptotic interval of measures of numbers: `measure_interval`, longer where the range is open.
 
     Errors have long tails, and a mean of squares is above its estimate by factors more often than below. On the open
-    side of a range that begins at b the end is at least that of an interval on the logarithmic scale,
+    side of a range that begins at b the end is that of an interval on the logarithmic scale,
 
     .. math:: b + (m + d) \exp\bigl(t \sqrt{v + d^2} / (m + d)\bigr),
 
-    with m the estimate less b, v its variance, d the most that one more draw could add, and t with N - 1 degrees of
-    freedom; of a range that ends at b it is mirrored. Of measures by group, v and t are those of `_of_groups`.
+    with m the estimate less b, v its variance, d the most that one more draw could add, and t with f = N - 1 degrees of
+    freedom; of a range that ends at b it is mirrored. Of measures by group, v and f are those of `_of_groups`.
+
+    A few labels that have not shown the greatest errors have a small variance, too. Of means of errors, of which a
+    variance e is expected (`Estimate.expected_variance`), that end has (32 e + f v) / (32 + f) in the place of v, and
+    32 + f degrees of freedom. What is not seen makes them greater, so that their lower end can be on that scale, too:
+
+    .. math:: b + (m - c) \exp\bigl(-t \sqrt{v + c^2} / (m - c)\bigr),
+
+    with c the most that one more draw could take from the estimate, where that is above the end of `measure_interval`.
 
     Parameters
     ----------
@@ -141,6 +170,8 @@ def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) ->
     >>> estimate = Estimate(one, one / 4, one / 4, one / 8, one / 8, one > 0, np.float64(50), np.bool_(False))
     >>> numbers_interval(estimate, [(0, np.inf)]).round(3).tolist()  # 2 + .25 + 2.01 * .75 is 3.757
     [[0.243, 4.396]]
+    >>> numbers_interval(estimate._replace(expected_variance=one / 4), [(0, np.inf)]).round(3).tolist()
+    [[0.74, 4.367]]
     """
     freedom = np.asarray(estimate.n_draws, np.float64)[..., None] - 1
     if estimate.by_group is not None:
@@ -148,24 +179,45 @@ def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) ->
         estimate = estimate._replace(variance=moderated)
     ends = measure_interval(estimate, ranges, level, freedom)
     value, variance = np.asarray(estimate.value, np.float64), np.maximum(estimate.variance, 0.0)
-    exact = np.asarray(estimate.exact, np.float64)[..., None]
-    t = special.stdtrit(np.maximum(freedom, 1), (1 + level) / 2) + np.zeros(value.shape)
+    freedom = np.maximum(freedom, 1) + np.zeros(value.shape)
+    expected = np.zeros(value.shape) if estimate.expected_variance is None else estimate.expected_variance
+    beside = np.where(expected > 0, _BESIDE, 0.0)
+    upper = (beside * expected + freedom * variance) / (beside + freedom)
+    exact, defined = np.asarray(estimate.exact, bool)[..., None], np.asarray(estimate.defined, bool)
+    spread = variance + estimate.rise + estimate.fall > 0  # else nothing is known
     for column, (low, high) in enumerate(ranges):
         if np.isfinite(low) == np.isfinite(high):
             continue
+        at = (..., column)
         start, sign, side = (low, 1, 1) if np.isfinite(low) else (high, -1, 0)
-        step = np.asarray(estimate.rise if sign > 0 else estimate.fall, np.float64)[..., column]
-        far = np.abs(value[..., column] - start) + step
-        deviation = t[..., column] * np.sqrt(variance[..., column] + step**2)
-        known = (far > 0) & np.asarray(estimate.defined, bool)[..., column] & (exact[..., 0] == 0)
-        relative = np.minimum(deviation / np.where(far > 0, far, 1), _LONGEST)
-        end = start + sign * far * np.exp(relative)
-        outer = np.maximum if sign > 0 else np.minimum
-        ends[..., column, side] = np.where(known, outer(ends[..., column, side], end), ends[..., column, side])
+        far = np.abs(value[at] - start)
+        away, back = (estimate.rise, estimate.fall) if sign > 0 else (estimate.fall, estimate.rise)
+        known = spread[at] & defined[at] & ~exact[..., 0]
+        t = special.stdtrit(freedom[at] + beside[at], (1 + level) / 2)
+        end, some = _by_a_factor(far, np.asarray(away, np.float64)[at], upper[at], t)
+        ends[..., column, side] = np.where(known & some, start + sign * end, ends[..., column, side])
+        t = -special.stdtrit(freedom[at], (1 + level) / 2)
+        end, some = _by_a_factor(far, -np.asarray(back, np.float64)[at], variance[at], t)
+        near = np.abs(ends[..., column, 1 - side] - start)
+        end = np.where(known & some & (beside[at] > 0), np.clip(end, near, far), near)
+        ends[..., column, 1 - side] = start + sign * end
     if estimate.possible is None:
         return ends
     inside = np.clip(ends, estimate.possible[..., :1], estimate.possible[..., 1:])
-    return np.where(exact[..., None] > 0, ends, inside)
+    return np.where(exact[..., None], ends, inside)
+
+
+def _by_a_factor(
+    far: Float[np.ndarray, "*shape"],
+    step: Float[np.ndarray, "*shape"],
+    variance: Float[np.ndarray, "*shape"],
+    t: Float[np.ndarray, "*shape"],
+) -> tuple[Float[np.ndarray, "*shape"], Bool[np.ndarray, "*shape"]]:
+    """Return the end of an interval on the logarithmic scale, and where there is one."""
+    far = far + step
+    known = far > 0
+    relative = t * np.sqrt(variance + step**2) / np.where(known, far, 1.0)
+    return far * np.exp(np.clip(relative, -_LONGEST, _LONGEST)), known
 
 
 def _of_groups(

@@ -423,6 +423,45 @@ def test_variances_of_groups_of_few_labels_lean_on_those_of_all():
     assert high > 0.5 + 2 * np.sqrt(moderated[2, 0])
 
 
+def test_means_of_errors_count_on_greater_ones_than_labels_have_shown():
+    """Of a mean of squares without spread, one with more than is expected, one of no spread at all, and R2."""
+    value, variance, step = (
+        np.array([2.0, 2.0, 2.0, 0.4]),
+        np.array([0.0, 3.0, 0.0, 0.01]),
+        np.array([0.1, 0.2, 0.0, 0.1]),
+    )
+    ranges = [(0, np.inf)] * 3 + [(-np.inf, 1)]
+    alone = Estimate(value, variance, None, step, step, value > 0, 40.0, False)
+    expected = np.array([0.8, 0.8, 0.0, 0.0])
+    ends = numbers_interval(alone._replace(expected_variance=expected), ranges)
+    before = numbers_interval(alone, ranges)
+    np.testing.assert_array_equal(ends[2:], before[2:])
+    assert before[2].tolist() == [0, np.inf]
+    for k in range(2):
+        far, near = value[k] + step[k], value[k] - step[k]
+        variance_above = (32 * expected[k] + 39 * variance[k]) / 71
+        above = stats.t(71).ppf(0.975) * np.sqrt(variance_above + step[k] ** 2) / far
+        below = stats.t(39).ppf(0.975) * np.sqrt(variance[k] + step[k] ** 2) / near
+        np.testing.assert_allclose(ends[k], [near * np.exp(-below), far * np.exp(above)])
+    assert ends[0, 1] > before[0, 1]  # labels alone show no spread
+    assert ends[1, 1] < before[1, 1]  # and here more than is expected
+    assert (ends[:2, 0] > before[:2, 0]).all()
+
+
+def test_what_is_expected_of_errors_follows_labels_and_ends_with_the_last_one():
+    a = labelled("passive", 20)
+    answer = a.result().evidence.answer
+    unlike = np.array([1.2, 8.0, 2.0, 0.0])
+    np.testing.assert_allclose(answer.expected_variance, unlike * answer.value**2 / 20 * (1 - 20 / N))
+    site = labelled("passive", 20, pool=SITES, question=ba.Metric("mae", by="site")).result().evidence.answer
+    n, size = site.by_group.T
+    assert n.sum() == 20
+    np.testing.assert_allclose(site.expected_variance, 1.2 * site.value**2 / np.maximum(n, 1) * (1 - n / size))
+    whole = labelled("passive", 20, N - 20).result()
+    assert not whole.evidence.answer.expected_variance.any()
+    assert not np.ptp(whole.interval, axis=-1).any()
+
+
 @pytest.mark.slow
 def test_intervals_of_groups_cover():
     f, u, y = made(9, 600)
