@@ -192,12 +192,13 @@ def report(rows: list[dict[str, Any]], vary: bool) -> str:
     parts["errors of a kurtosis below 5"] = [one for one in rows if one["kurtosis"] < 5]
     parts["errors of a kurtosis above 20"] = [one for one in rows if one["kurtosis"] > 20]
     parts["all"] = rows
+    parts = {part: own for part, own in parts.items() if own}
     for k, measure in enumerate(MEASURES):
         lines += ["", f"| {measure} | intervals | held at 30, 60, 120, 300 labels | score | geometric mean | width |"]
         lines.append("|---|---|---|---|---|---|")
         for part, own in parts.items():
             found: dict[str, list[str]] = {}
-            for look in range(len(LOOKS)):
+            for look in range(max(len(one["looks"]) for one in own)):
                 estimate, truth, _ = estimates(own, look)
                 t, first = np.abs(truth[:, k] - (1 if measure == "r2" else 0)), None
                 for name, ends in variants(estimate, ranges, vary):

@@ -57,7 +57,8 @@ def test_recalls_are_asked_of_pools_with_sites_and_a_positive_item(tmp_path):
     assert found == [f"recall, fitted-1-{k} by site" for k in (0, 1)] + ["recall, fitted-1-1 by site, no scores"]
 
 
-def test_sets_are_compared_on_the_pools_that_both_have(tmp_path, capsys):
+def test_sets_are_compared_on_the_pools_that_both_have(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("BAYES_ASSESS_POOLS", raising=False)
     rows = str(tmp_path / "rows.jsonl")
     main(["--rows", rows, "--pools", "1", "--campaigns", "1"])
     main(["--rows", rows, "--pools", "1", "--campaigns", "1", "--set", "METHODS 12.5", "--change", "intercept=0,2"])
