@@ -31,6 +31,31 @@ def pools(n: int, seed: int) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
         yield f"classes-{seed}-{k}", kind, of_scores(scores), labels
 
 
+def balanced(n: int, seed: int) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
+    """Yield n pools of classifiers that were fitted to as many items of every class, of which some are rare.
+
+    Examples
+    --------
+    >>> name, kind, pool, labels = next(balanced(1, 0))
+    >>> bool(np.bincount(labels, minlength=pool.n_classes).min() < 0.3 * len(labels) / pool.n_classes)
+    True
+    """
+    for k in range(n):
+        rng = np.random.default_rng([12, seed, k])
+        m, n_classes = (int(np.exp(rng.uniform(*np.log(ends)))) for ends in ((1500, 8000), (5, 36)))
+        share = rng.dirichlet(np.full(n_classes, rng.uniform(0.3, 1.0)))
+        n_features = min(n_classes, 8)
+        centre = rng.normal(0, 1, (n_classes, n_features)) * rng.uniform(0.8, 1.6)
+        labels = rng.choice(n_classes, m, p=share)
+        x = centre[labels] + rng.normal(0, 1, (m, n_features))
+        sharpness = np.exp(rng.uniform(-1, 1)) if rng.random() < 0.5 else 1.0
+        log_odds = -0.5 * sharpness * ((x[:, None] - centre) ** 2).sum(2)
+        scores = np.exp(log_odds - log_odds.max(1, keepdims=True))
+        scores /= scores.sum(1, keepdims=True)
+        kind = "as they are" if sharpness == 1 else "over-confident" if sharpness > 1 else "under-confident"
+        yield f"balanced-{seed}-{k}", kind, of_scores(scores), labels
+
+
 def of_scores(scores: np.ndarray) -> ba.Pool:
     """Make a pool of the most probable classes."""
     return ba.Pool(predictions=scores.argmax(1), scores=scores, classes=range(scores.shape[1]))

@@ -9,13 +9,15 @@ these sizes. Scores say it with probability 3/4, and as they are with 1/2; witho
 some classes are never predicted, errors have their labels as often as that, more often, in .2 or .8 of the cases
 besides, or never, with probability 1/3 each (`benchmarks/study_error_labels.py`). All count as 1, 4, 16 or 64 labels.
 The program sums hypotheses out, as NUTS needs. Given h the posterior is a Dirichlet distribution again, and the
-evidence decides between hypotheses.
+evidence decides between hypotheses. Labels of further errors are drawn with factors beside, that all predicted classes
+share (`label_factors`).
 
 Shapes: hypotheses H, predicted classes (rows) R, labels C.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -28,6 +30,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.models._error_shares import shares_by_sizes, shares_if_unpredicted, shares_resized
 from bayes_assess.models.drawn_labels import DrawnLabels
+from bayes_assess.models.label_factors import Factors, LabelFactors
 from bayes_assess.models.program_items import added, items_of
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
@@ -36,7 +39,7 @@ _OF_SCORES, _OF_SIZES = 0.75, 0.25  # probability that errors are not spread eve
 _READINGS = np.array([4.0, 1.0, 1.0]) / 6  # of scores: as they are, and times sizes, or their squares
 # Errors have labels that are never predicted as often as readings say, more often (twice), or never.
 _UNPREDICTED = np.array([2.0, 1.0, 1.0, 2.0]) / 6
-_BELOW_1 = 1 - 1e-9
+_WITH_FACTORS = 3  # labels, from which on errors of a predicted class have several
 _NEVER = -1e30  # logarithm of the probability of the label that is the prediction
 
 
@@ -200,54 +203,43 @@ class ErrorLabels(DrawnLabels):
         gamma = rng.standard_gamma(np.asarray(self.base)[hypothesis] + np.asarray(self.counts))
         return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
 
-    def completed(self, rng: np.random.Generator, wrong: Int[np.ndarray, "n R"]) -> Int[np.ndarray, "n R C"]:
-        """Draw the labels of so many more wrong predictions of every class, on the host.
-
-        Where these are fewer than the labels, each of them is drawn in turn, by the urn of Blackwell and MacQueen: a
-        new one from the base distribution, or the label of one before it, in proportion to the strength of the base
-        and to how many there are. No distribution of labels needs to be drawn.
+    def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
+        """Divide `n` draws into parts, and say from what to draw those of each: with factors that all rows share.
 
         Examples
         --------
         >>> belief = ErrorLabels.from_scores(n_classes=3)
-        >>> labels = belief.completed(np.random.default_rng(0), np.array([[5, 0, 1]]))
-        >>> labels.sum(-1).tolist(), labels[0].diagonal().tolist()
-        ([[5, 0, 1]], [0, 0, 0])
+        >>> [part.completed(np.random.default_rng(0), np.array([[2, 0, 0]] * 2)).sum(-1).tolist()
+        ...  for _, part in belief.in_parts(np.random.default_rng(0), 4, 2)]
+        [[[2, 0, 0], [2, 0, 0]], [[2, 0, 0], [2, 0, 0]]]
         """
-        if wrong.sum() > wrong.size * self.counts.shape[1]:
-            return super().completed(rng, wrong)
-        n, (n_rows, n_labels) = len(wrong), self.counts.shape
-        base = np.asarray(self.base, np.float64)
-        strengths, new_label = base.sum(-1).ravel(), _Inverse(base.reshape(-1, n_labels))
-        told = np.asarray(self.counts).astype(np.int64)
-        known = np.repeat(np.tile(np.arange(n_labels), n_rows), told.ravel())  # labels so far, row after row
-        first = np.cumsum(told.sum(1)) - told.sum(1)
-        # Draws of a row with many labels to come first: those with one more are always the first of them.
-        place = np.argsort(-wrong, axis=None, kind="stable")
-        open_, row = wrong.ravel()[place], place % n_rows
-        which = self._hypotheses(rng, n)[place // n_rows] * n_rows + row
-        strength, before, first = strengths[which], told.sum(1)[row], first[row]
-        labels = np.zeros((int(open_.max(initial=0)), len(place)), np.int32)
-        entries, n_entries = np.empty(int(wrong.sum()), np.int64), 0
-        fewer, start = -open_, place * n_labels
-        for i in range(len(labels)):
-            n_open = np.searchsorted(fewer, -i)
-            ball = rng.random(n_open) * (strength[:n_open] + before[:n_open] + i)
-            new = np.flatnonzero(ball < strength[:n_open])
-            labels[i, new] = new_label(which[new], ball[new] / strength[new])
-            old = np.flatnonzero(ball >= strength[:n_open])
-            copied = np.minimum((ball[old] - strength[old]).astype(np.int64), before[old] + i - 1) - before[old]
-            told_before = copied < 0
-            labels[i, old[told_before]] = known[(first[old] + before[old] + copied)[told_before]]
-            own = old[~told_before]
-            labels[i, own] = labels[copied[~told_before], own]
-            np.add(start[:n_open], labels[i, :n_open], out=entries[n_entries : n_entries + n_open])
-            n_entries += n_open
-        return np.bincount(entries, minlength=wrong.size * n_labels).reshape(n, *told.shape)
+        if self.counts.shape[1] < _WITH_FACTORS:
+            yield from super().in_parts(rng, n, most)
+            return
+        drawn = LabelFactors(self.base, self.counts).drawn(rng, self._hypotheses(rng, n))
+        for start in range(0, n, most):
+            some = slice(start, min(start + most, n))
+            yield some, _WithFactors(self, Factors(*(part[some] for part in drawn)))
 
     def _hypotheses(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, " n"]:
         weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))
         return rng.choice(len(weight), n, p=weight / weight.sum())
+
+
+class _WithFactors(DrawnLabels):
+    """Labels of errors whose labels have factors that are drawn."""
+
+    def __init__(self, belief: ErrorLabels, drawn: Factors):
+        self.counts, self._base, self._drawn = belief.counts, np.asarray(belief.base, np.float64), drawn
+
+    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
+        """Draw a distribution of labels for every predicted class and draw of factors."""
+        hypothesis, factor = (part[:n] for part in self._drawn)
+        base = self._base[hypothesis]
+        expected = base * factor[:, None]
+        scale = base.sum(-1, keepdims=True) / np.maximum(expected.sum(-1, keepdims=True), 1e-300)
+        gamma = rng.standard_gamma(expected * scale + np.asarray(self.counts))
+        return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
 
 
 def _readings(
@@ -270,24 +262,3 @@ def _readings(
 def _before_labels(base: Float[np.ndarray, "H R C"], prior: Float[np.ndarray, " H"]) -> ErrorLabels:
     counts = np.zeros(base.shape[1:], np.float32)
     return ErrorLabels(base.astype(np.float32), prior.astype(np.float32), counts, np.log(prior).astype(np.float32))
-
-
-class _Inverse:
-    """Inverse distribution functions of some rows of weights, by a table of where to begin to look."""
-
-    def __init__(self, weights: Float[np.ndarray, "N C"]):
-        n, self._size = weights.shape
-        upto = np.cumsum(weights, axis=-1)
-        self._upto = (np.arange(n)[:, None] + upto / np.maximum(upto[:, -1:], 1e-300)).ravel()
-        begin = np.arange(n)[:, None] + np.arange(self._size) / self._size
-        self._begin = np.searchsorted(self._upto, begin.ravel(), side="right")
-
-    def __call__(self, row: Int[np.ndarray, " n"], probability: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return the columns at these probabilities of these rows."""
-        probability = np.minimum(probability, _BELOW_1)
-        at, wanted = self._begin[row * self._size + (probability * self._size).astype(np.int64)], row + probability
-        open_ = np.flatnonzero(self._upto[at] <= wanted)
-        while len(open_):
-            at[open_] += 1
-            open_ = open_[self._upto[at[open_]] <= wanted[open_]]
-        return at % self._size

@@ -17,7 +17,7 @@ from bayes_assess.models.error_labels import ErrorLabels, program
 from bayes_assess.questions._events import error_labels
 
 
-@pytest.mark.parametrize("n", [3, 7], ids=["by the urn", "by distributions"])  # fewer, or more, than there are labels
+@pytest.mark.parametrize("n", [3, 7])
 def test_labels_of_further_errors_are_mixtures_of_beta_binomials(n):
     scores = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]])
     told = np.float32([[0, 1, 3], [0, 0, 0], [2, 0, 0]])

@@ -30,6 +30,7 @@ from bayes_assess.errors import InferenceError, LabelError, PriorError
 from bayes_assess.models.belief import HasProgram
 from bayes_assess.models.dirichlet_tree import Tree
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.label_factors import LabelFactors
 from bayes_assess.models.nuts.convergence import diagnose
 from bayes_assess.models.nuts.fitting import ConvergenceWarning, fit
 from bayes_assess.models.rating_labels import RatingLabels
@@ -133,6 +134,16 @@ def errors() -> Fitted:
     return Fitted(belief, belief.program_arguments(counts), theta, posterior.mean, within=1e-5)
 
 
+def label_factors() -> Fitted:
+    belief = LabelFactors(ErrorLabels.from_scores(SCORES).base[-1:], np.zeros((3, 3)))
+    counts = np.where(np.eye(3, dtype=bool), 0, LABELS)
+    drawn = LabelFactors(belief.base, counts).drawn(np.random.default_rng(0), np.zeros(20_000, int), shapes=(2.0,))
+    expected = belief.base * drawn.factor[:, None]
+    strength = belief.base.sum(-1, keepdims=True)
+    mean = (strength * expected / expected.sum(-1, keepdims=True) + counts) / (strength + counts.sum(-1)[:, None])
+    return Fitted(belief, belief.program_arguments(counts, shape=2.0), theta, mean.mean(0), within=0.005)
+
+
 def values() -> Fitted:
     belief = ValuedLabels.from_prior(np.array([1.0, 3.0, 5.0]), np.arange(1.0, 6.0))
     counts = np.array([[3, 1, 0, 0, 0], [0, 1, 3, 1, 0], [0, 0, 0, 0, 0]])
@@ -179,6 +190,7 @@ CASES: dict[str, Callable[[], Fitted]] = {
     ),
     "hierarchical_calibration.program": calibration,
     "hierarchical_confusion.program": confusion,
+    "label_factors.program": label_factors,
     "paired_outcomes.program": lambda: by_belief(
         ba.PairedOutcomes.from_prior(2.0, n_groups=2), np.array([[5, 2, 0, 1], [0, 0, 0, 0]])
     ),
