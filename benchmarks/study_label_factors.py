@@ -30,8 +30,8 @@ MEASURES = ("balanced_accuracy", "f1_macro", "accuracy")
 SETS = {
     "none": (np.inf,),
     "1/2 none, 1/2 of 1": (np.inf, 1.0),
-    "1/3 none, 1/3 of 2, of 1/2": (np.inf, 2.0, 0.5),
-    "**1/2 none, 1/2 of 1/2**": (np.inf, 0.5),
+    "**1/3 none, 1/3 of 2, of 1/2**": (np.inf, 2.0, 0.5),
+    "1/2 none, 1/2 of 1/2": (np.inf, 0.5),
     "1/2 none, 1/2 of 1/4": (np.inf, 0.25),
 }
 

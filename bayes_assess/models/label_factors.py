@@ -31,7 +31,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.models.program_items import added, items_of
 
-SHAPES = (np.inf, 0.5)
+SHAPES = (np.inf, 2.0, 0.5)
 """Of the distribution of factors, equally probable before any label (`benchmarks/study_label_factors.py`)."""
 
 _LEAST = 1e-30  # factor

@@ -30,8 +30,9 @@ def test_factors_have_the_posterior_that_draws_of_the_prior_have_by_their_weight
     rng, n = np.random.default_rng(1), 200_000
     shape = np.array(SHAPES)[rng.integers(len(SHAPES), size=n)]
     factor = np.ones((n, C))
+    for a in SHAPES[1:]:
+        factor[shape == a] = C * rng.dirichlet(np.full(C, a), (shape == a).sum())
     some = np.isfinite(shape)
-    factor[some] = C * rng.dirichlet(np.full(C, SHAPES[-1]), some.sum())
     expected = SHARE * factor[:, None]
     weight = np.exp(log_probability(strength * expected / expected.sum(-1, keepdims=True)))
     weight /= weight.sum()
@@ -50,9 +51,10 @@ def test_factors_have_the_posterior_that_draws_of_the_prior_have_by_their_weight
 def test_without_labels_factors_are_those_of_the_prior():
     drawn = LabelFactors(4.0 * SHARE[None], 0 * COUNTS).drawn(np.random.default_rng(0), np.zeros(8000, int))
     none = (drawn.factor == 1).all(1)
-    assert stats.binomtest(int(none.sum()), len(none), 0.5).pvalue > 1e-6
-    of_first = stats.beta(SHAPES[-1], (C - 1) * SHAPES[-1])
-    assert stats.kstest(drawn.factor[~none, 0] / C, of_first.cdf).pvalue > 1e-6
+    assert stats.binomtest(int(none.sum()), len(none), 1 / len(SHAPES)).pvalue > 1e-6
+    of_first = [stats.beta(a, (C - 1) * a) for a in SHAPES[1:]]
+    by_shape = stats.kstest(drawn.factor[~none, 0] / C, lambda share: np.mean([one.cdf(share) for one in of_first], 0))
+    assert by_shape.pvalue > 1e-6
 
 
 def test_factors_are_calibrated_by_simulation():
