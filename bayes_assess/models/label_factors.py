@@ -72,7 +72,7 @@ def program(
     theta = engine.at(xp.zeros((n_rows, n_labels)))[xp.arange(n_rows)[:, None], place].set(of_others)
     numpyro.deterministic("theta", theta)
     with numpyro.plate("item", len(row)):
-        numpyro.sample("label", dist.Categorical(probs=theta[row]), obs=labels)
+        numpyro.sample("label", dist.CategoricalProbs(theta[row]), obs=labels)
 
 
 class Factors(NamedTuple):
@@ -100,8 +100,8 @@ class LabelFactors:
         Labelled items whose prediction is wrong.
     """
 
-    base: Float[np.ndarray, "H R C"]
-    counts: Float[np.ndarray, "R C"]
+    base: Float[Array, "H R C"]
+    counts: Float[Array, "R C"]
 
     def program_arguments(
         self, counts: Int[Array, "R C"] | None = None, hypothesis: int = 0, shape: float = SHAPES[-1]
