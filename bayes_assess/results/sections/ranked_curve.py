@@ -105,16 +105,6 @@ class RankedCurve(SectionBase):
         return growing_ranks(self.n_items, _POINTS)
 
     @property
-    def n_draws(self) -> int:
-        """How many posterior draws are taken."""
-        return self.evidence.n_draws
-
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S ..."]:
-        """Posterior draws of precision and recall at the ranks that the belief is asked about."""
-        return self.evidence.draws(self.n_draws)
-
-    @property
     def estimate(self) -> Float[np.ndarray, " T"]:
         """Precisions at `ranks`."""
         return self.precision(self.ranks)[:, 0]

@@ -27,20 +27,20 @@ class SectionBase(ABC):
         def estimate(self) -> Any:
             """What is asked, estimated."""
 
-        @property
-        def n_draws(self) -> int:
-            """How many posterior draws are taken."""
-            ...
-
-        @cached_property
-        def draws(self) -> Float[np.ndarray, "S ..."]:
-            """Posterior draws of what is asked."""
-            ...
-
         @cached_property
         def interval(self) -> Float[np.ndarray, "..."]:
             """Intervals of what is asked."""
             ...
+
+    @property
+    def n_draws(self) -> int:
+        """How many posterior draws are taken."""
+        return self.evidence.n_draws
+
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S ..."]:
+        """Posterior draws of what is asked."""
+        return self.evidence.draws(self.n_draws)
 
     def of_the_prior(self) -> str | None:
         """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
@@ -61,16 +61,6 @@ class Section(SectionBase):
     def estimate(self) -> Any:
         """What is asked, estimated."""
         return self.evidence.estimate
-
-    @property
-    def n_draws(self) -> int:
-        """How many posterior draws are taken."""
-        return self.evidence.n_draws
-
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S ..."]:
-        """Posterior draws of what is asked."""
-        return self.evidence.draws(self.n_draws)
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "..."]:
