@@ -213,13 +213,11 @@ class ErrorLabels(DrawnLabels):
         ...  for _, part in belief.in_parts(np.random.default_rng(0), 4, 2)]
         [[[2, 0, 0], [2, 0, 0]], [[2, 0, 0], [2, 0, 0]]]
         """
+        parts = super().in_parts(rng, n, most)
         if self.counts.shape[1] < _WITH_FACTORS:
-            yield from super().in_parts(rng, n, most)
-            return
+            return parts
         drawn = LabelFactors(self.base, self.counts).drawn(rng, self._hypotheses(rng, n))
-        for start in range(0, n, most):
-            some = slice(start, min(start + most, n))
-            yield some, _WithFactors(self, Factors(*(part[some] for part in drawn)))
+        return ((some, _WithFactors(self, Factors(*(part[some] for part in drawn)))) for some, _ in parts)
 
     def _hypotheses(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, " n"]:
         weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))
