@@ -34,19 +34,15 @@ def contradicted(credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarr
 
 
 def widened(
-    credible: Float[np.ndarray, "*batch 2"],
-    design: Float[np.ndarray, "*batch 2"],
-    apart: Bool[np.ndarray, "*batch"] | None = None,
+    credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarray, "*batch 2"], apart: Bool[np.ndarray, "*batch"]
 ) -> Float[np.ndarray, "*batch 2"]:
-    """Return credible intervals, and where random items contradict them the hull of both.
-
-    They do where it is said that the two are `apart`, or else where these have no value in common.
+    """Return credible intervals, and the hull of both where random items contradict them, so that both are `apart`.
 
     Examples
     --------
-    >>> widened(np.array([[0.2, 0.4], [0.2, 0.4]]), np.array([[0.1, 0.9], [0.5, 0.9]])).tolist()
+    >>> credible, design = np.array([[0.2, 0.4], [0.2, 0.4]]), np.array([[0.1, 0.9], [0.5, 0.9]])
+    >>> widened(credible, design, contradicted(credible, design)).tolist()
     [[0.2, 0.4], [0.2, 0.9]]
     """
     low, high = np.minimum(design[..., 0], credible[..., 0]), np.maximum(design[..., 1], credible[..., 1])
-    apart = contradicted(credible, design) if apart is None else apart
     return np.where(apart[..., None], np.stack([low, high], axis=-1), credible)
