@@ -32,14 +32,15 @@ BookT_co = TypeVar("BookT_co", bound=Book, covariant=True)
 _LEFT_OUT: Any = ...  # labels, where a frame or a dictionary was told in one argument
 
 
-def _in_two(told: Any) -> str:
-    """Say how to tell what was told in one argument, without labels beside it."""
+def _in_two(told: Any, verb: str) -> str:
+    """Say how to tell, or to correct, what was given in one argument, without labels beside it."""
     if isinstance(told, Mapping):
-        how = "of a dictionary, tell(list(labels), list(labels.values()))"
+        how = f"of a dictionary, {verb}(list(labels), list(labels.values()))"
     elif hasattr(told, "columns"):
-        how = f"of this frame, by two of its columns {listing(list(told.columns))}, tell(frame['id'], frame['label'])"
+        columns = listing(list(told.columns))
+        how = f"of this frame, by two of its columns {columns}, {verb}(frame['id'], frame['label'])"
     else:
-        how = "tell(ids, labels)"
+        how = f"{verb}(ids, labels)"
     return f"Ids and labels are two arguments, and one was found: {how}."
 
 
@@ -133,7 +134,7 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         2
         """
         if labels is _LEFT_OUT:
-            raise LabelError(_in_two(ids))
+            raise LabelError(_in_two(ids, "tell"))
         if annotator is not None:
             self._tell_named(ids, labels, annotator)
             return
@@ -144,7 +145,7 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
             self._take_labels(units[new], codes[new], {})
 
     @in_turn
-    def correct(self, ids: ArrayLike, labels: ArrayLike, *, annotator: str | None = None) -> int:
+    def correct(self, ids: ArrayLike, labels: ArrayLike = _LEFT_OUT, *, annotator: str | None = None) -> int:
         """Put labels right that were told wrong. All are taken, or none.
 
         Afterwards everything is as if these labels had been told in the place of the wrong ones, except that the items
@@ -183,6 +184,8 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         >>> a.result().estimate.tolist()
         [1.0, 1.0]
         """
+        if labels is _LEFT_OUT:
+            raise LabelError(_in_two(ids, "correct"))
         if annotator is not None:
             return self._revise(ids, labels, annotator)
         return self._correct(ids, labels)

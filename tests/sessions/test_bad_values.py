@@ -127,6 +127,8 @@ def test_ids_and_labels_in_one_argument_are_refused_in_a_sentence(told, said, na
     a = started(ba.GroupAccuracy())
     with pytest.raises(ba.LabelError, match=re.escape(said)):
         a.tell(told, **named)
+    with pytest.raises(ba.LabelError, match=re.escape(said.replace("tell(", "correct("))):
+        a.correct(told, **named)
     assert not a.events
 
 
