@@ -321,8 +321,9 @@ def _completed(
     order = np.argsort(kind.ravel(), kind="stable")
     first = np.searchsorted(kind.ravel()[order], np.arange(kinds.shape[1]))
     with_event, missing = (np.add.reduceat(items[:, order], first, axis=1) for items in (events, others))
-    values = []
-    for some, errors in completion.errors.in_parts(rng, len(events), max(1, _NUMBERS // labelled.size)):
+    right = _right_shares(with_event.mean(0), missing.mean(0), kinds[2], completion)
+    completed, values = completion.errors.given_accuracy(right), []
+    for some, errors in completed.in_parts(rng, len(events), max(1, _NUMBERS // labelled.size)):
         items = np.tile(labelled, (len(events[some]), 1, 1))
         rest = _rest_by_kind(rng, missing[some], kinds[2], errors)
         for i, (a, event, _) in enumerate(kinds.T):
@@ -330,6 +331,22 @@ def _completed(
             items[:, a] += rest[i]
         values.append(values_by_attribute(measure, items))
     return np.concatenate(values)
+
+
+def _right_shares(
+    with_event: Float[np.ndarray, " kinds"],
+    missing: Float[np.ndarray, " kinds"],
+    row_of_kind: Int[np.ndarray, " kinds"],
+    completion: Completion,
+) -> Float[np.ndarray, " R"]:
+    """Return what share of the items of every row is believed to show the event; NaN where there is none."""
+    row, told = np.asarray(completion.row), np.asarray(completion.counts)
+    right, size = np.zeros((2, len(completion.errors.counts)))
+    np.add.at(right, row_of_kind, with_event)
+    np.add.at(size, row_of_kind, with_event + missing)
+    np.add.at(right, row, told[np.arange(len(row)), np.asarray(completion.event)])
+    np.add.at(size, row, told.sum(1))
+    return np.divide(right, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
 def _rest_by_kind(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import ArrayLike, Float
+from bayes_assess._tools.shapes import ArrayLike, Bool, Float
 from bayes_assess.errors import PriorError
 
 
@@ -37,7 +37,22 @@ def shares_by_sizes(predicted: np.ndarray) -> Float[np.ndarray, "C C"]:
     return root + (other & ~known) / other.sum(1)[:, None]
 
 
+def told_shares(scores: Float[np.ndarray, "C C"]) -> Float[np.ndarray, "C C"]:
+    """Share errors by mean scores; evenly where these say nothing of other classes.
+
+    Examples
+    --------
+    >>> told_shares(np.array([[0.8, 0.15, 0.05], [0.0, 1.0, 0.0], [0.1, 0.1, 0.8]])).round(2).tolist()
+    [[0.0, 0.75, 0.25], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    other = ~np.eye(len(scores), dtype=bool)
+    of_errors = scores * other
+    total = of_errors.sum(1, keepdims=True)
+    return np.divide(of_errors, total, out=other / (len(scores) - 1), where=total > 0)
+
+
 _POWERS = (1.0, 2.0)  # of the sizes, of scores that know nothing of them: benchmarks/study_error_shares.py --scored
+_LEAST_SCORE = 0.002  # of a prediction, or of all other classes: mean scores that are 0 or 1 tell of no odds
 
 
 def shares_resized(told: Float[np.ndarray, "C C"], predicted: np.ndarray) -> Float[np.ndarray, "H C C"] | None:
@@ -54,10 +69,55 @@ def shares_resized(told: Float[np.ndarray, "C C"], predicted: np.ndarray) -> Flo
     known = predicted > 0
     if len(told) == 2 or predicted.dtype == bool or len(np.unique(predicted[known])) < 2:
         return None
-    weight = np.where(known, told * (predicted + 1.0) ** np.array(_POWERS)[:, None, None], 0.0)
+    return _weighted(told, (predicted + 1.0) ** np.array(_POWERS)[:, None], known)
+
+
+def shares_by_accuracy(
+    scores: Float[np.ndarray, "C C"] | None, predicted: np.ndarray, right: Float[np.ndarray, " C"]
+) -> Float[np.ndarray, "2 C C"]:
+    """Share errors as scores tell, times how many predictions of a class are right, and times the odds that one is.
+
+    Without scores they are shared by how many are right, and by the roots of that.
+
+    If scores do not know how frequent classes are, how frequent one is stands in proportion to the odds that its
+    predictions are right, over those that scores tell, and, about, to how many of them are right.
+
+    Parameters
+    ----------
+    scores : (C, C), optional
+        Mean scores of the items of every predicted class.
+    predicted : (C,) integers
+        How many there are of them. Classes of none keep their shares.
+    right : (C,)
+        The share of them that is right, NaN where it is not known: these classes keep their shares, too. Odds are over
+        those that scores tell.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    >>> found = shares_by_accuracy(scores, np.array([100, 100, 100]), np.array([0.8, 0.8, 0.1]))
+    >>> found[:, 0].round(2).tolist()  # errors of predictions of the first class
+    [[0.0, 0.88, 0.12], [0.0, 0.97, 0.03]]
+    """
+    known = (predicted > 0) & np.isfinite(right)
+    n_right = np.where(known, right, 0.0) * predicted
+    even = ~np.eye(len(predicted), dtype=bool) / (len(predicted) - 1)
+    if scores is None:
+        return _weighted(even, np.stack([n_right + 1, np.sqrt(n_right + 1)]), known)
+    told = told_shares(scores)
+    odds = (n_right + 0.5) / (predicted - n_right + 0.5)
+    top = np.clip(np.diag(scores), _LEAST_SCORE, 1 - _LEAST_SCORE)
+    return _weighted(told, np.stack([n_right + 1, odds * (1 - top) / top]), known)
+
+
+def _weighted(
+    told: Float[np.ndarray, "C C"], weight: Float[np.ndarray, "H C"], known: Bool[np.ndarray, " C"]
+) -> Float[np.ndarray, "H C C"]:
+    """Share errors of every row by weights of the labels; labels that are not known keep their shares."""
+    weighted = np.where(known, told * weight[:, None], 0.0)
     of_known = np.where(known, told, 0.0).sum(-1, keepdims=True)
-    weight *= of_known / np.maximum(weight.sum(-1, keepdims=True), np.finfo(float).tiny)
-    return np.where(known, weight, told)
+    weighted *= of_known / np.maximum(weighted.sum(-1, keepdims=True), np.finfo(float).tiny)
+    return np.where(known, weighted, told)
 
 
 def shares_of_new(predicted: np.ndarray) -> Float[np.ndarray, "C C"] | None:

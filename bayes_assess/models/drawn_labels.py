@@ -27,6 +27,10 @@ class DrawnLabels(ABC):
         theta = self.drawn(rng, len(wrong))
         return rng.multinomial(wrong, theta / np.maximum(theta.sum(-1, keepdims=True), 1.0))
 
+    def given_accuracy(self, right: Float[np.ndarray, " R"]) -> DrawnLabels:
+        """Take into account what share of the predictions of every class is right, where that tells of other labels."""
+        return self
+
     def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
         """Divide `n` draws into parts of at most so many, and say from what to draw those of every part in turn.
 

@@ -9,8 +9,11 @@ these sizes. Scores say it with probability 3/4, and as they are with 1/2; witho
 some classes are never predicted, errors have their labels as often as that, more often, in .2 or .8 of the cases
 besides, or never, with probability 1/3 each (`benchmarks/study_error_labels.py`). All count as 1, 4, 16 or 64 labels.
 The program sums hypotheses out, as NUTS needs. Given h the posterior is a Dirichlet distribution again, and the
-evidence decides between hypotheses. Labels of further errors are drawn with factors beside, that all predicted classes
-share (`label_factors`).
+evidence decides between hypotheses.
+
+Once a belief says how many predictions of every class are right, that tells how frequent classes are elsewhere: with
+probability 1/4 errors follow it (`_error_shares.shares_by_accuracy`). Labels of further errors are drawn with factors
+beside, that all predicted classes share (`label_factors`).
 
 Shapes: hypotheses H, predicted classes (rows) R, labels C.
 """
@@ -28,9 +31,15 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.models._error_shares import shares_by_sizes, shares_if_unpredicted, shares_resized
+from bayes_assess.models._error_shares import (
+    shares_by_accuracy,
+    shares_by_sizes,
+    shares_if_unpredicted,
+    shares_resized,
+    told_shares,
+)
 from bayes_assess.models.drawn_labels import DrawnLabels
-from bayes_assess.models.label_factors import Factors, LabelFactors
+from bayes_assess.models.label_factors import Factors, LabelFactors, log_rising
 from bayes_assess.models.program_items import added, items_of
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
@@ -39,6 +48,7 @@ _OF_SCORES, _OF_SIZES = 0.75, 0.25  # probability that errors are not spread eve
 _READINGS = np.array([4.0, 1.0, 1.0]) / 6  # of scores: as they are, and times sizes, or their squares
 # Errors have labels that are never predicted as often as readings say, more often (twice), or never.
 _UNPREDICTED = np.array([2.0, 1.0, 1.0, 2.0]) / 6
+_OF_ACCURACY = 0.25  # probability that errors follow what is right of predictions, where that is known
 _WITH_FACTORS = 3  # labels, from which on errors of a predicted class have several
 _NEVER = -1e30  # logarithm of the probability of the label that is the prediction
 
@@ -79,7 +89,7 @@ def program(
         numpyro.sample("label", dist.CategoricalLogits(log_theta[row]), obs=labels)
 
 
-@partial(register_dataclass, data_fields=["base", "prior", "counts", "log_weight"], meta_fields=[])
+@partial(register_dataclass, data_fields=["base", "prior", "counts", "log_weight", "told", "sizes"], meta_fields=[])
 @dataclass(frozen=True)
 class ErrorLabels(DrawnLabels):
     """Belief on the labels of wrong predictions, a mixture of Dirichlet distributions per predicted class.
@@ -94,6 +104,10 @@ class ErrorLabels(DrawnLabels):
         Labelled items whose prediction is wrong.
     log_weight : (H,)
         Of the hypotheses, up to a constant.
+    told : (C, C), optional
+        Mean scores of the items of every predicted class; left out, there are none.
+    sizes : (C,), optional
+        How many items are predicted as every class; left out, it says nothing of errors.
 
     Examples
     --------
@@ -106,6 +120,8 @@ class ErrorLabels(DrawnLabels):
     prior: Float[Array, " H"]
     counts: Float[Array, "R C"]
     log_weight: Float[Array, " H"]
+    told: Float[Array, "C C"] | None = None
+    sizes: Float[Array, " C"] | None = None
 
     @classmethod
     def none(cls) -> ErrorLabels:
@@ -145,12 +161,29 @@ class ErrorLabels(DrawnLabels):
         size = len(scores) if scores is not None else int(n_classes or 0)
         even = (1.0 - np.eye(size)) / max(size - 1, 1)
         sizes = None if sizes is None else np.asarray(sizes)
-        shares, weight = _readings(even, scores, sizes)
-        shares = (1 - _EVEN) * shares + _EVEN * even
-        if sizes is not None and len(others := shares_if_unpredicted(shares, sizes > 0)):
-            shares, weight = np.concatenate([shares, *others]), np.outer(_UNPREDICTED, weight).ravel()
-        base = np.array(_STRENGTHS)[None, :, None, None] * shares[:, None]
-        return _before_labels(base.reshape(-1, size, size), np.repeat(weight, len(_STRENGTHS)) / len(_STRENGTHS))
+        built = _before_labels(*_hypotheses(*_readings(even, scores, sizes), sizes))
+        told = None if scores is None else np.asarray(scores, np.float32)
+        return replace(built, told=told, sizes=None if sizes is None else sizes.astype(np.float32))
+
+    def given_accuracy(self, right: Float[np.ndarray, " R"]) -> ErrorLabels:
+        """Add what errors may follow besides, given what share of the predictions of every class is right, or NaN.
+
+        Examples
+        --------
+        >>> scores = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+        >>> belief = ErrorLabels.from_scores(scores, sizes=np.array([100, 100, 100]))
+        >>> told = belief.given_accuracy(np.array([0.8, 0.8, 0.05]))  # the third class is rarer than scores say
+        >>> [np.asarray(one.mean[0], float).round(2).tolist() for one in (belief, told)]
+        [[0.0, 0.5, 0.5], [0.0, 0.61, 0.39]]
+        """
+        if self.sizes is None or len(self.sizes) < _WITH_FACTORS:
+            return self
+        sizes = np.asarray(self.sizes)
+        shares = shares_by_accuracy(None if self.told is None else np.asarray(self.told), sizes, right)
+        base, prior = _hypotheses(shares, np.full(len(shares), 1 / len(shares)), sizes)
+        base = np.concatenate([np.asarray(self.base, np.float64), base])
+        prior = np.concatenate([(1 - _OF_ACCURACY) * np.asarray(self.prior, np.float64), _OF_ACCURACY * prior])
+        return replace(self, base=base, prior=prior, log_weight=np.log(prior) + _log_evidence(base, self.counts))
 
     def program_arguments(self, counts: Int[Array, "R C"] | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
@@ -248,13 +281,32 @@ def _readings(
         if sizes is None:
             return even[None], np.ones(1)
         return np.stack([even, shares_by_sizes(sizes)]), np.array([1 - _OF_SIZES, _OF_SIZES])
-    of_errors = scores * (even > 0)
-    total = of_errors.sum(1, keepdims=True)
-    told = np.divide(of_errors, total, out=even.copy(), where=total > 0)
+    told = told_shares(scores)
     resized = None if sizes is None else shares_resized(told, sizes)
     told = told[None] if resized is None else np.concatenate([told[None], resized])
     of_told = _READINGS[: len(told)] / _READINGS[: len(told)].sum()
     return np.concatenate([even[None], told]), np.append(1 - _OF_SCORES, _OF_SCORES * of_told)
+
+
+def _hypotheses(
+    shares: Float[np.ndarray, "N C C"], weight: Float[np.ndarray, " N"], sizes: Int[np.ndarray, " C"] | None
+) -> tuple[Float[np.ndarray, "H C C"], Float[np.ndarray, " H"]]:
+    """Return parameters of Dirichlet distributions, and prior probabilities, by what errors may follow."""
+    n = shares.shape[-1]
+    shares = (1 - _EVEN) * shares + _EVEN * (1.0 - np.eye(n)) / max(n - 1, 1)
+    if sizes is not None and len(others := shares_if_unpredicted(shares, sizes > 0)):
+        shares, weight = np.concatenate([shares, *others]), np.outer(_UNPREDICTED, weight).ravel()
+    base = np.array(_STRENGTHS)[None, :, None, None] * shares[:, None]
+    return base.reshape(-1, n, n), np.repeat(weight, len(_STRENGTHS)) / len(_STRENGTHS)
+
+
+def _log_evidence(base: Float[np.ndarray, "H C C"], counts: Float[Array, "C C"]) -> Float[np.ndarray, " H"]:
+    """Logarithm of the probability of the labels under every hypothesis, Dirichlet-multinomial by row."""
+    row, label = np.nonzero(counts)
+    told, strength = np.asarray(counts, np.float64), base.sum(-1)
+    of_labels = log_rising(base[:, row, label], told[row, label]).sum(-1)
+    rows = np.unique(row)
+    return of_labels - log_rising(strength[:, rows], told[rows].sum(1)).sum(-1)
 
 
 def _before_labels(base: Float[np.ndarray, "H R C"], prior: Float[np.ndarray, " H"]) -> ErrorLabels:

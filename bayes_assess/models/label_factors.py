@@ -234,11 +234,12 @@ def _log_probability(
         normal = factor[some] @ share[h, rows].T
         plain = strength[h, row] * share[h, row, label]
         alpha = plain * factor[some][:, label] / normal[:, of_row]
-        total[some] = (_log_rising(alpha, told) - _log_rising(plain, told)).sum(1)
+        total[some] = (log_rising(alpha, told) - log_rising(plain, told)).sum(1)
     return total
 
 
-def _log_rising(alpha: Float[np.ndarray, "*s n"], told: Float[np.ndarray, " n"]) -> Float[np.ndarray, "*s n"]:
+def log_rising(alpha: Float[np.ndarray, "*s n"], told: Float[np.ndarray, " n"]) -> Float[np.ndarray, "*s n"]:
+    """Logarithm of Gamma(alpha + n) over Gamma(alpha), on the host."""
     alpha = np.maximum(alpha, _LEAST)
     return special.gammaln(alpha + told) - special.gammaln(alpha)
 

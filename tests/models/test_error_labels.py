@@ -173,3 +173,72 @@ def test_a_class_that_is_never_predicted_may_not_occur_at_all():
     expected = special.softmax(np.float64(without.log_weight)) @ of_none
     share = (labels[:, :3, 3].sum(1) == 0).mean()
     assert abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / n)
+
+
+SIZES = np.array([80, 60, 60, 0])
+RIGHT = np.array([0.75, 0.5, 0.05, 0.0])  # of the predictions of every class
+SCORES = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1, 0.1, 0.1, 0.7]])
+
+
+@pytest.mark.parametrize("scores", [SCORES, None], ids=["scores", "no scores"])
+def test_labels_decide_alike_before_and_after_accuracies_are_known(scores):
+    belief, told = ErrorLabels.from_scores(scores, n_classes=4, sizes=SIZES), [1, 1, 2, 1, 3, 1]
+    first, last = with_errors(belief.given_accuracy(RIGHT), told), with_errors(belief, told).given_accuracy(RIGHT)
+    np.testing.assert_allclose(special.softmax(first.log_weight), special.softmax(last.log_weight), rtol=1e-4)
+    np.testing.assert_array_equal(first.base, last.base)
+    assert last.prior.sum() == pytest.approx(1)
+    np.testing.assert_allclose(last.prior[: len(belief.prior)], 0.75 * belief.prior, rtol=1e-6)
+
+
+def test_errors_may_follow_how_many_predictions_of_a_class_are_right_and_the_odds_that_one_is():
+    """In proportion to right items and one, 61 : 31 : 4, or to odds, those of the last two 57.5 : 3.5."""
+    belief = ErrorLabels.from_scores(SCORES, sizes=SIZES)
+    new = belief.given_accuracy(RIGHT).base[len(belief.base) :]
+    of_first, of_second = new[:, 0] / new[:, 0].sum(-1, keepdims=True), new[:, 1] / new[:, 1].sum(-1, keepdims=True)
+    by_odds = (3.5 / 57.5) / (30.5 / 30.5)
+    for share, ratio in [
+        (of_first[:, [1, 2]], 31 / 4),
+        (of_first[:, [1, 2]], 1 / by_odds),
+        (of_second[:, [0, 2]], 61 / 4),
+    ]:
+        even = 0.05 / 3
+        # As scores tell, a third of errors has a label that is never predicted.
+        rest = 0.95 * 2 / 3 * np.array([ratio, 1]) / (ratio + 1) + even
+        assert np.isclose(share, rest, atol=1e-5).all(1).any()
+
+
+def test_a_class_of_which_few_predictions_are_right_is_expected_to_be_rare_among_other_errors():
+    """Odds of 1 to 3 that accuracies count become large with labels that agree, and small with those that do not."""
+    belief = ErrorLabels.from_scores(SCORES, sizes=SIZES)
+    informed = belief.given_accuracy(RIGHT)
+    assert informed.mean[0, 2] < belief.mean[0, 2]
+    new = slice(len(belief.base), None)
+
+    def probability(labels: list[int]) -> float:
+        return float(special.softmax(with_errors(belief, labels).given_accuracy(RIGHT).log_weight)[new].sum())
+
+    assert probability([]) == pytest.approx(0.25)
+    assert probability([1] * 20 + [3] * 10) > 0.5
+    assert probability([2] * 20 + [1] * 2 + [3] * 10) < 0.05
+
+
+def test_accuracies_say_nothing_where_sizes_are_not_known_or_errors_have_but_one_label():
+    for belief in (ErrorLabels.from_scores(SCORES), ErrorLabels.from_scores(n_classes=2, sizes=np.array([9, 3]))):
+        assert belief.given_accuracy(np.ones(len(belief.counts))) is belief
+    assert ErrorLabels.none().given_accuracy(np.ones(1)).is_trivial
+
+
+def test_classes_of_which_nothing_is_known_keep_their_shares():
+    """Errors of the last row are as scores tell a third of the first class; the others share the rest as 31 : 4."""
+    belief = ErrorLabels.from_scores(SCORES, sizes=SIZES)
+    new = belief.given_accuracy(np.array([np.nan, 0.5, 0.05, np.nan])).base[len(belief.base) :, 3]
+    expected = 0.95 * np.array([1 / 3, 2 / 3 * 31 / 35, 2 / 3 * 4 / 35]) + 0.05 / 3
+    assert np.isclose(new[:, :3] / new.sum(-1, keepdims=True), expected, atol=1e-5).all(1).any()
+
+
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_accuracies_at_their_ends_and_scores_without_doubt_leave_every_label_possible(right):
+    for scores in (np.eye(4), SCORES, None):
+        base = ErrorLabels.from_scores(scores, n_classes=4, sizes=SIZES).given_accuracy(np.full(4, right)).base
+        assert np.isfinite(base).all()
+        assert (base[:, ~np.eye(4, dtype=bool)] > 0).all()
