@@ -46,7 +46,7 @@ SETS = {"shapes": SHAPES, "accuracy": READINGS}
 def believing(compared: str, name: str) -> Iterator[None]:
     """Put what one set of `SETS` says in the place of the belief's own."""
     shapes, by_accuracy = label_factors.SHAPES, ErrorLabels.given_accuracy
-    with_factors, with_accuracy = READINGS.get(name, (True, True))
+    with_factors, with_accuracy = READINGS.get(name, (True, False))  # shapes are compared alone
     label_factors.SHAPES = SHAPES.get(name, shapes if with_factors else (np.inf,))
     if not with_accuracy:
         ErrorLabels.given_accuracy = lambda belief, right: belief  # type: ignore[method-assign]
