@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from _class_pools import balanced
@@ -45,15 +46,13 @@ SETS = {"shapes": SHAPES, "accuracy": READINGS}
 @contextmanager
 def believing(compared: str, name: str) -> Iterator[None]:
     """Put what one set of `SETS` says in the place of the belief's own."""
-    shapes, by_accuracy = label_factors.SHAPES, ErrorLabels.given_accuracy
     with_factors, with_accuracy = READINGS.get(name, (True, False))  # shapes are compared alone
-    label_factors.SHAPES = SHAPES.get(name, shapes if with_factors else (np.inf,))
-    if not with_accuracy:
-        ErrorLabels.given_accuracy = lambda belief, right: belief  # type: ignore[method-assign]
-    try:
+    shapes = SHAPES.get(name, label_factors.SHAPES if with_factors else (np.inf,))
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(label_factors, "SHAPES", shapes))
+        if not with_accuracy:
+            stack.enter_context(patch.object(ErrorLabels, "given_accuracy", lambda belief, right: belief))
         yield
-    finally:
-        label_factors.SHAPES, ErrorLabels.given_accuracy = shapes, by_accuracy  # type: ignore[method-assign]
 
 
 def campaign(pool: ba.Pool, labels: np.ndarray, seed: int, compared: str = "shapes") -> np.ndarray:
