@@ -8,13 +8,16 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.pytrees import stacked
 from bayes_assess.designs import Design, compiled_start
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.questions import Question
+from bayes_assess.studies.compiled_campaigns import CompiledCampaigns
 
 
 def made_pool(
@@ -152,6 +155,31 @@ def _play(design, n, batch, keys, state, left):
 
     campaign, told = engine.scan(step, start_campaign(batch, keys, state, left), xp.arange(n))
     return *told, looked_at(design, campaign)
+
+
+def play_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let simulated campaigns take their steps on NumPy: few are there long before a program is compiled.
+
+    How far proposals are from the best one is left out.
+    """
+
+    def played(self, lot, advance):
+        design, batch = self.plan.design, min(self.batch, int(self.looks[-1]))
+        with engine.eager():
+            begin = start_campaign(batch, (), design.init(*self.played_on.setting), self.played_on.counts)
+            campaigns = [begin._replace(keys=[engine.random.as_key(key) for key in keys]) for keys in lot[0]]
+            records = [stacked(list(_records(design, campaign, self.looks))) for campaign in campaigns]
+        advance(len(records))
+        return self.digested((stacked(records), None), ())
+
+    monkeypatch.setattr(CompiledCampaigns, "played", played)
+
+
+def _records(design, campaign, looks):
+    for look in looks:
+        while campaign.t < look:
+            campaign = one_label(design, campaign)
+        yield design.record(looked_at(design, campaign))
 
 
 def same_session(

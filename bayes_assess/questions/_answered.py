@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 
 import numpy as np
 
-from bayes_assess._tools.engine import compiled, eager
+from bayes_assess._tools.engine import eager
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, beta_marginals, runs_on_numpy
@@ -39,14 +40,13 @@ class Answered(ABC):
     def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Compute the estimates of simulated campaigns, (R, B, *answer)."""
         estimate = partial(self.estimate, campaigns.cells, campaigns.prior)
-        with compiled():  # of very many counts
+        with _engine_for(campaigns):
             return np.concatenate([estimate(counts) for counts in _blocks(campaigns)])
 
     def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Compute the intervals of simulated campaigns, (R, B, *answer, 2)."""
         interval = partial(self.interval, campaigns.cells, campaigns.prior)
-        few = math.prod(campaigns.counts.shape[:2]) <= _FEW and runs_on_numpy(campaigns.prior)
-        with eager(few):
+        with _engine_for(campaigns):
             return np.concatenate([interval(counts, level) for counts in _blocks(campaigns)])
 
     def plan_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
@@ -63,7 +63,7 @@ class Answered(ABC):
 
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns."""
-        with compiled():
+        with _engine_for(campaigns):
             blocks = [
                 self.evaluate(campaigns.cells, campaigns.prior, counts, campaigns.full) for counts in _blocks(campaigns)
             ]
@@ -126,6 +126,11 @@ class Answered(ABC):
             parts.append(np.moveaxis(np.quantile(some, tails, axis=0), 0, -1))
         ends = np.concatenate(parts)
         return ends.reshape(*counts.shape[:-2], *ends.shape[1:])
+
+
+def _engine_for(campaigns: Simulated) -> AbstractContextManager[None]:
+    """Compute on NumPy if what is known of campaigns is little, and compiled if it is much."""
+    return eager(math.prod(campaigns.counts.shape[:2]) <= _FEW and runs_on_numpy(campaigns.prior))
 
 
 def _blocks(campaigns: Simulated) -> Iterator[Int[np.ndarray, "R B K O"]]:

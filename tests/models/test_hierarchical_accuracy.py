@@ -12,6 +12,7 @@ from numpyro.infer import MCMC, NUTS
 from scipy import special, stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy, program
 from sbc import ranks, uniformity
 
@@ -290,6 +291,20 @@ def test_the_learned_prior_has_no_strength_to_choose(question):
 def test_results_are_64_bit_and_the_setting_is_left_alone():
     assert POSTERIOR.mean.dtype == POSTERIOR.log_weight.dtype == np.float64
     assert not jax.config.jax_enable_x64
+
+
+def test_points_of_some_hundred_campaigns_are_those_of_the_compiled_program_without_compiling_it(caplog):
+    labels = np.random.default_rng(0).integers(0, 9, (200, len(SCORES)))
+    agreements = np.random.default_rng(1).binomial(labels, 0.8)
+    caplog.set_level("DEBUG", "jax")
+    with engine.eager():
+        found = PRIOR.update(agreements, labels)
+    assert not [record for record in caplog.records if record.msg.startswith("Compiling")]
+    with engine.compiled():
+        compiled = PRIOR.update(agreements, labels)
+    assert any("_placed" in record.getMessage() for record in caplog.records if record.msg.startswith("Compiling"))
+    np.testing.assert_allclose(found.log_weight, compiled.log_weight, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.log_strength, compiled.log_strength, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bayes_assess.questions._empty_cells import with_empty_cells
 from bayes_assess.studies import compiled_campaigns
 from bayes_assess.studies.compiled_campaigns import _campaigns
 from bayes_assess.studies.simulated import SimulatedCampaigns
-from made import like_20news, like_cifar10, made_pool
+from made import like_20news, like_cifar10, made_pool, play_on_numpy
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
 TRUTH = [0.9, 0.5, 1.0, 0.8]  # the group of one item is right
@@ -105,6 +105,22 @@ def test_a_study_compiles_its_campaigns_and_nothing_else(question, design, caplo
     assert [program for program in compiled if "_campaigns" not in program and "_moments" not in program] == []
 
 
+def test_few_campaigns_are_answered_without_compiling_anything(caplog):
+    """By beliefs that learn, too, whose program takes users seconds to compile."""
+    study = ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs="random", **SHORT | {"prior": "learned"})
+    caplog.set_level("DEBUG", "jax")
+    assert study.estimates["random"].shape == study.intervals["random"].shape[:-1] == (4, 2, 4)
+    assert study.scores["random"]["rmse"].shape == (4, 2)
+    assert not [record for record in caplog.records if record.msg.startswith("Compiling")]
+
+
+def test_campaigns_are_alike_on_both_engines(short, monkeypatch):
+    play_on_numpy(monkeypatch)
+    eager = ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs=["random", "thompson"], **SHORT)
+    for design, campaigns in short.campaigns.items():
+        np.testing.assert_array_equal(eager.campaigns[design].counts, campaigns.counts)
+
+
 def test_seeds_that_differ_beyond_32_bits_are_different_studies():
     one, other = (
         ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs="random", seed=seed, **SHORT) for seed in (1, 2**32 + 1)
@@ -135,7 +151,8 @@ def test_a_design_that_is_not_in_a_study_is_named_beside_those_that_are(short, w
     assert "top_two" not in found
 
 
-def test_what_a_study_has_is_shown_as_what_it_is():
+def test_what_a_study_has_is_shown_as_what_it_is(monkeypatch):
+    play_on_numpy(monkeypatch)
     pool = ba.Pool(predictions=[0, 1] * 20, systems={"b": [0, 1, 1, 0] * 10})
     study = ba.simulate(pool, [0, 1] * 20, ba.Best(), designs=["passive"], budgets=[5], repeats=2)
     assert repr(study.scores) == "{'passive': <computed when looked at>}"

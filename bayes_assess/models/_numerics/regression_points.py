@@ -30,7 +30,7 @@ _STEPS = 8  # of scoring, at most; each about doubles the number of right digits
 _CONVERGED = 1e-11  # a step by so little is the last one
 _INFLATION = 1.2  # of the proposal's standard deviations, so that weights stay bounded
 _AT_ONCE = 16  # campaigns whose points are placed side by side, so that they stay in the processor's cache
-_MOST_EAGER = 64  # campaigns, up to which NumPy is done before a program is compiled
+_MOST_EAGER, _MOST_NUMBERS = 64, 6_400  # campaigns, or counts of theirs: NumPy is done before a program is compiled
 _LEAST = 1e-12  # accuracy expected: at 0 or 1 to the last digit Beta(0, nu) would be left
 
 
@@ -63,7 +63,8 @@ def weighted_points(
     if engine.is_traced(*arrays):
         return _placed(*(xp.asarray(x) for x in arrays))
     # One campaign's are there sooner on NumPy, those of very many if they are compiled, whatever else runs.
-    few = engine.is_eager() and math.prod(agreements.shape[:-1]) <= _MOST_EAGER
+    n_campaigns, n_counts = math.prod(agreements.shape[:-1]), math.prod(agreements.shape)
+    few = engine.is_eager() and (n_campaigns <= _MOST_EAGER or n_counts <= _MOST_NUMBERS)
     with engine.eager(few or agreements.ndim == 1):
         return x64(_placed)(*(np.asarray(x) for x in arrays))
 
