@@ -19,6 +19,7 @@ from bayes_assess.cli import told
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 from cli.commands import call
+from made import play_on_numpy
 
 COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "plan", "report", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
@@ -670,8 +671,9 @@ def test_simulate_says_how_often_intervals_hold_and_names_a_column_of_labels_as_
     assert "Group" not in said
 
 
-def test_goals_of_a_mean_are_in_its_units(tmp_path):
+def test_goals_of_a_mean_are_in_its_units(tmp_path, monkeypatch):
     """A mean of amounts was to be known within 0.03, whatever they are amounts of."""
+    play_on_numpy(monkeypatch)
     amounts = np.arange(60.0) * 20
     pool = write_csv(tmp_path / "amounts.csv", {"prediction": amounts.tolist(), "label": (amounts + 10).tolist()})
     words = "--question", "mean", "--bounds", "0,2000", "--designs", "passive", "--budgets", "20", "--repeats", 2

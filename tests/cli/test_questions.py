@@ -19,6 +19,7 @@ from bayes_assess.cli.text import print_table
 from bayes_assess.sessions.description import describe_question
 from bayes_assess.sessions.journal import Journal
 from cli.test_app import call, done, read_csv, refused, sheet, write_csv
+from made import play_on_numpy
 
 CLASSES = ("bird", "cat", "dog")
 N_ITEMS = 40
@@ -684,7 +685,8 @@ def test_items_that_cannot_matter_are_counted(tmp_path):
     assert "5 items, of which 2 can matter" in done("start", pool, *options, "--out", run)
 
 
-def test_costs_of_classes_that_are_only_labels(tmp_path, cost_file):
+def test_costs_of_classes_that_are_only_labels(tmp_path, cost_file, monkeypatch):
+    play_on_numpy(monkeypatch)
     predictions, labels = ["bird", "cat", "bird", "cat"], ["bird", "cat", "dog", "dog"]
     path = write_csv(tmp_path / "pool.csv", {"prediction": predictions, "label": labels})
     question = ["--question", "most-costly", "--cost", cost_file]

@@ -7,6 +7,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.errors import LabelError, PartitionError, PoolError
+from made import play_on_numpy
 
 UNLABELLED = {
     "None": ["cat", None, "dog"],
@@ -242,7 +243,8 @@ def test_labels_of_another_kind_never_become_classes():
         ba.simulate(ba.Pool(predictions=[0, 1]), ["cat", "dog"], ba.GroupAccuracy(), budgets=[2], repeats=1)
 
 
-def test_text_of_whole_numbers_widens_integer_classes():
+def test_text_of_whole_numbers_widens_integer_classes(monkeypatch):
+    play_on_numpy(monkeypatch)
     pool, options = ba.Pool(predictions=[0, 1, 1]), {"designs": "random", "budgets": [2], "repeats": 1}
     study = ba.simulate(pool, ["0", "1", "3"], ba.GroupAccuracy(), prior="uninformative", **options)
     assert study.truth[:2].tolist() == [1.0, 0.5]

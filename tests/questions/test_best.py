@@ -19,6 +19,7 @@ from bayes_assess.acquisition.measure_variance import CurveMoments, expected_red
 from bayes_assess.designs._audit import design_intervals
 from bayes_assess.estimators import joint_draws
 from bayes_assess.measures import centred_table, table_for
+from made import play_on_numpy
 
 LEVEL = 0.95
 
@@ -288,7 +289,8 @@ def test_what_makes_no_sense_is_refused(ask, message):
         ask(five_systems(0, n=50)[0])
 
 
-def test_a_study_ends_at_the_leads_of_all_labels():
+def test_a_study_ends_at_the_leads_of_all_labels(monkeypatch):
+    play_on_numpy(monkeypatch)
     pool, label = five_systems(1, n=300)
     predicted = np.array([pool.system_codes(name) for name in ("prediction", *pool.systems)])
     looks = [40, int((predicted != predicted[0]).any(0).sum())]

@@ -11,6 +11,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.estimators.random_counts import RandomLabels
+from made import play_on_numpy
 
 RNG = np.random.default_rng(5)
 SITES = np.array(["a"] * 5 + ["b"] * 4)
@@ -120,7 +121,8 @@ def test_they_hold_at_all_looks_together(kind):
     assert (widths[1:] <= widths[:-1] + 1e-9).all()
 
 
-def test_studies_have_them_for_designs_that_play_groups():
+def test_studies_have_them_for_designs_that_play_groups(monkeypatch):
+    play_on_numpy(monkeypatch)
     pool, labels, asked = campaign("accuracy")
     study = ba.simulate(
         pool, labels, asked, designs=["random"], budgets=[20, 80], repeats=8, seed=4, prior="uninformative"

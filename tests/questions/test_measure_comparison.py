@@ -19,7 +19,7 @@ from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import value_of
 from bayes_assess.models.calibration_curve import drawn, prior_curves
 from bayes_assess.sessions.description import describe_question, described_question
-from made import labelled_sessions
+from made import labelled_sessions, play_on_numpy
 
 RNG = np.random.default_rng(11)
 N, FEW = 400, 100  # every label takes milliseconds
@@ -291,8 +291,11 @@ def test_random_labels_answer_it_too():
     assert told(N, design="passive").result().verdict.endswith("as their labels show.")
 
 
-@pytest.mark.parametrize("designs", [["passive"], pytest.param(["passive", SMALL], marks=pytest.mark.slow)])
-def test_studies_score_verdicts(designs):
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_studies_score_verdicts(compiled, monkeypatch):
+    designs = ["passive", SMALL] if compiled else ["passive"]
+    if not compiled:
+        play_on_numpy(monkeypatch)
     study = ba.simulate(POOL, LABELS, SYSTEMS, designs=designs, budgets=[40, 200], repeats=6)
     assert study.truth == pytest.approx(f1(slice(None)) - f1(slice(None), SECOND), abs=1e-12)
     for scores in study.scores.values():

@@ -19,6 +19,7 @@ from bayes_assess.questions.numeric_metric import NumericMetric
 from bayes_assess.sessions import snapshots
 from bayes_assess.sessions.exchange.matching import LabelMatcher
 from cli.test_app import done
+from made import play_on_numpy
 
 N, FREE = 60, (-np.inf, np.inf)
 MANY = ba.Metric(["mae", "mse", "rmse", "r2"])
@@ -516,7 +517,8 @@ def test_sheets_have_numbers_with_points_and_commas():
     assert match("many").problem == match("1e75").problem == "is no number"
 
 
-def test_the_command_line_labels_numbers_without_bounds(tmp_path):
+def test_the_command_line_labels_numbers_without_bounds(tmp_path, monkeypatch):
+    play_on_numpy(monkeypatch)
     rows = zip(F.tolist(), U.tolist(), Y.tolist(), strict=True)
     table = "id,prediction,sd,label\n" + "".join(f"{i},{f!r},{u!r},{y!r}\n" for i, (f, u, y) in enumerate(rows))
     (tmp_path / "pool.csv").write_text(table)

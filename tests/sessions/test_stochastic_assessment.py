@@ -12,6 +12,7 @@ import bayes_assess as ba
 from bayes_assess.designs import Adaptive, Importance, Oasis, Passive
 from bayes_assess.errors import BudgetError, DesignError, LabelError, QuestionError
 from bayes_assess.sessions import snapshots
+from made import play_on_numpy
 
 DESIGNS = {
     "passive": Passive(),
@@ -49,7 +50,8 @@ def expected_f1(p, predicted) -> float:
     return 2 * (p * predicted).sum() / (p + predicted).sum()
 
 
-def test_the_truth_is_the_measure_of_expected_losses():
+def test_the_truth_is_the_measure_of_expected_losses(monkeypatch):
+    play_on_numpy(monkeypatch)
     study = ba.simulate(POOL, TABLE, F1, designs=["passive"], budgets=[5], repeats=2, oracle="stochastic")
     assert float(study.truth) == pytest.approx(expected_f1(P, POOL.predictions))
 
@@ -249,7 +251,8 @@ def test_what_cannot_take_draws_says_so(question, options, error, says):
         ba.simulate(POOL, TABLE, question, repeats=2, **designs, **options)
 
 
-def test_the_default_design_is_one_that_can():
+def test_the_default_design_is_one_that_can(monkeypatch):
+    play_on_numpy(monkeypatch)
     assert ba.assess(POOL, F1, oracle="stochastic").design.name == "adaptive"
     study = ba.simulate(POOL, TABLE, F1, budgets=[5], repeats=2, oracle="stochastic")
     assert list(study.estimates) == ["passive", "adaptive"]
