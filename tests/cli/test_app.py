@@ -444,7 +444,8 @@ def test_groups(tmp_path, pool_file, options, said):
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
-def test_other_kinds_of_files(tmp_path, suffix):
+def test_other_kinds_of_files(tmp_path, suffix, monkeypatch):
+    play_on_numpy(monkeypatch)
     rng = np.random.default_rng(0)
     scores = rng.dirichlet([1, 1], 20)
     path, run = tmp_path / f"pool{suffix}", tmp_path / "run.db"
@@ -682,7 +683,8 @@ def test_goals_of_a_mean_are_in_its_units(tmp_path, monkeypatch):
     assert "mean bias is at most 20 and" in said
 
 
-def test_simulate_finds_ids_that_a_spreadsheet_has_changed(tmp_path):
+def test_simulate_finds_ids_that_a_spreadsheet_has_changed(tmp_path, monkeypatch):
+    play_on_numpy(monkeypatch)
     pool, labels = tmp_path / "pool.tsv", tmp_path / "labels.csv"
     pool.write_text("id\tprediction\n" + "".join(f"{i:03d}\t{'uv'[i % 2]}\n" for i in range(20)), encoding="utf-8")
     labels.write_text("id;label\n" + "".join(f"{i};{'uv'[i % 3 % 2]}\n" for i in range(20)), encoding="utf-8")

@@ -656,7 +656,8 @@ def test_integer_classes(tmp_path, written):
     assert table["differ"][4] == f"{sum(right & ~other_right)}"
 
 
-def test_simulate_takes_numbers_for_integer_classes_only(tmp_path):
+def test_simulate_takes_numbers_for_integer_classes_only(tmp_path, monkeypatch):
+    play_on_numpy(monkeypatch)
     numbers, names = ["0", "1", "2", "1"] * 5, ["cat", "dog", "cow", "dog"] * 5
     options = ["--designs", "random", "--budgets", 20, "--repeats", 2]
     pool = {"id": range(20), "prediction": [0, 1, 1, 0] * 5, "label": numbers, "named": names}
