@@ -193,14 +193,14 @@ def test_a_journal_brings_the_session_back(tmp_path):
 @pytest.mark.parametrize("design", ["variance_reduction", "adaptive", "passive"])
 def test_the_best_by_f1_is_exact_once_all_is_labelled(design):
     rng = np.random.default_rng(5)
-    label = (rng.random(80) < 0.3).astype(int)
+    label = (rng.random(40) < 0.3).astype(int)
     predicted = {
-        name: np.where(rng.random(80) < share, label, 1 - label)
+        name: np.where(rng.random(40) < share, label, 1 - label)
         for name, share in zip("abc", (0.7, 0.9, 0.8), strict=True)
     }
     pool = ba.Pool(predictions=predicted["a"], systems={name: predicted[name] for name in "bc"})
     a = ba.assess(pool, ba.Best(measure="f1"), design=design)
-    queries = a.ask(80)
+    queries = a.ask(40)
     a.tell(queries.ids, label[queries.ids])
     f1 = np.array([2 * (p & label).sum() / (p.sum() + label.sum()) for p in predicted.values()])
     truth = np.array([one - np.delete(f1, i).max() for i, one in enumerate(f1)])
@@ -543,7 +543,7 @@ def test_of_systems_that_say_the_same_the_lead_over_the_others_is_said(measure, 
     good, poor = (np.where(rng.random(600) < right, label, 1 - label) for right in (0.95, 0.6))
     pool = ba.Pool(predictions=poor, systems={"x": good, "y": good.copy(), "z": poor.copy()})
     a = ba.assess(pool, ba.Best(measure=measure), design=design, seed=0)
-    queries = a.ask(200)
+    queries = a.ask(60)
     a.tell(queries.ids, label[queries.ids])
     _, verdict, same, lead, *_ = a.result().summary().splitlines()
     first, second = ("x", "y") if verdict.startswith("x") else ("y", "x")

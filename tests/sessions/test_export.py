@@ -209,7 +209,13 @@ def test_numbers_count_once_each_when_everything_is_labelled(design):
     assert np.abs(predictions[table["id"]] - table["label"]).mean() == pytest.approx(a.result().estimate)
 
 
-@pytest.mark.parametrize("design", WEIGHTED)
+# One of every way to weigh; `tests/designs/test_engines.py` has estimates of the others, which are as their weights.
+LIKE_ADAPTIVE = ("passive", "importance", "oasis")
+
+
+@pytest.mark.parametrize(
+    "design", [pytest.param(name, marks=[pytest.mark.slow] * (name in LIKE_ADAPTIVE)) for name in WEIGHTED]
+)
 def test_weights_of_compiled_sessions_have_the_digits_of_those_on_numpy(design):
     eager, compiled = (
         labelled(ba.assess(pool(), ba.Metric("f1"), design=design, seed=1, engine=engine)).export()
