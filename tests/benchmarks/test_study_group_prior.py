@@ -9,7 +9,9 @@ from study_group_prior import FIGURES, LOOKS, campaign, exact, main, report, usi
 import bayes_assess as ba
 from bayes_assess.models import HierarchicalAccuracy
 
-POOL, LABELS = fitted_pool(np.random.default_rng(3), 2)
+@pytest.fixture(scope="module")
+def fitted():
+    return fitted_pool(np.random.default_rng(3), 2)
 SCORES = [0.6, 0.9]
 
 
@@ -31,9 +33,9 @@ def test_constants_are_replaced_for_a_while():
 
 
 @pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.GroupRecall("site")])
-def test_a_campaign_has_figures_of_every_look(question):
-    rng = np.random.default_rng(0)
-    found = np.array(campaign(question, POOL, LABELS, rng.permutation(POOL.n_items)))
+def test_a_campaign_has_figures_of_every_look(question, fitted):
+    (pool, labels), rng = fitted, np.random.default_rng(0)
+    found = np.array(campaign(question, pool, labels, rng.permutation(pool.n_items)))
     assert found.shape == (len(LOOKS), len(FIGURES))
     held, width, score = (found[:, FIGURES.index(name)] for name in ("held", "width", "score"))
     assert width[-1] < width[0] or isinstance(question, ba.GroupRecall)  # few labels are positive
@@ -42,12 +44,13 @@ def test_a_campaign_has_figures_of_every_look(question):
 
 
 @pytest.mark.parametrize("question", [ba.GroupAccuracy("site"), ba.GroupRecall("site")])
-def test_what_is_exact_is_what_the_question_has_at_full_labels(question):
-    cells = question.setting(POOL, 0).cells
-    full = question.full_counts(POOL, cells, LABELS, question.setting(POOL, 0).n_outcomes)
+def test_what_is_exact_is_what_the_question_has_at_full_labels(question, fitted):
+    pool, labels = fitted
+    cells = question.setting(pool, 0).cells
+    full = question.full_counts(pool, cells, labels, question.setting(pool, 0).n_outcomes)
     of_groups, of_all, kept = exact(question, full)
     np.testing.assert_allclose(of_groups[kept], question.truth_of_counts(cells, full)[kept])
-    assert of_all == ba.Metric("recall" if isinstance(question, ba.GroupRecall) else "accuracy").truth(POOL, LABELS)
+    assert of_all == ba.Metric("recall" if isinstance(question, ba.GroupRecall) else "accuracy").truth(pool, labels)
 
 
 def test_recalls_are_asked_of_pools_with_sites_and_a_positive_item(tmp_path):

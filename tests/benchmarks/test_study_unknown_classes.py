@@ -9,19 +9,22 @@ from study_unknown_classes import FIGURES, LOOKS, campaign, declared, main, matr
 from bayes_assess.models import HierarchicalConfusion
 
 RNG = np.random.default_rng
-POOL, LABELS = fitted_pool(RNG(3), 6)
+@pytest.fixture(scope="module")
+def fitted():
+    return fitted_pool(RNG(3), 6)
 
 
 @pytest.mark.parametrize("scored", [True, False])
-def test_classes_are_taken_away_from_a_system_and_declared_besides(scored):
-    fewer, labels = without(RNG(1), POOL, LABELS, scored)
+def test_classes_are_taken_away_from_a_system_and_declared_besides(scored, fitted):
+    pool, _ = fitted
+    fewer, labels = without(RNG(1), *fitted, scored)
     never = np.flatnonzero(np.bincount(fewer.predictions, minlength=fewer.n_classes) == 0)
     assert len(never) >= 1
     assert np.isin(labels, never).any()
     assert (fewer.scores is not None) == scored
-    more, _ = declared(RNG(1), POOL, LABELS, scored)
-    assert more.n_classes > POOL.n_classes
-    np.testing.assert_array_equal(more.predictions, POOL.predictions)
+    more, _ = declared(RNG(1), *fitted, scored)
+    assert more.n_classes > pool.n_classes
+    np.testing.assert_array_equal(more.predictions, pool.predictions)
 
 
 def test_the_prior_is_replaced_for_a_while():
@@ -34,8 +37,8 @@ def test_the_prior_is_replaced_for_a_while():
     assert share() == now
 
 
-def test_a_campaign_has_figures_of_every_look():
-    pool, labels = without(RNG(1), POOL, LABELS, True)
+def test_a_campaign_has_figures_of_every_look(fitted):
+    pool, labels = without(RNG(1), *fitted, True)
     cost = 1.0 - np.eye(pool.n_classes)
     found = np.array(campaign(pool, labels, RNG(0).permutation(pool.n_items), cost, RNG(1)))
     assert found.shape == (len(LOOKS), len(FIGURES))
