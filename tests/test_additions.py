@@ -153,7 +153,7 @@ class Near(ba.GroupAccuracy):
 
 def test_a_question(monkeypatch, tmp_path):
     monkeypatch.setitem(QUESTIONS, "Near", Near)
-    assert followed(POOL, LABELS, Near(by="site"), tmp_path).estimate.tolist() == [1.0, 1.0]
+    assert followed(POOL, LABELS, Near(by="site"), tmp_path, design="random").estimate.tolist() == [1.0, 1.0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +229,7 @@ def test_a_question_with_a_result_of_its_own(monkeypatch, tmp_path):
     with pytest.raises(ba.QuestionError, match="No class of results belongs to Apart"):
         ba.assess(POOL, question).result()
     monkeypatch.setitem(sys.modules["bayes_assess.results"]._RESULTS, Apart, (ApartResult, Section))
-    answer = followed(POOL, LABELS, question, tmp_path)
+    answer = followed(POOL, LABELS, question, tmp_path, design="random")
     (shown,) = narrow(answer)
     assert shown["apart"].tolist() == [answer.estimate]
     assert 0 < ba.plan(POOL, question, width=0.4).labels.expected < N
@@ -281,7 +281,7 @@ def test_an_item_source(tmp_path):
         own = np.sort(ids[SITE[ids] == site])
         assert own.tolist() == np.flatnonzero(SITE == site)[: len(own)].tolist()
     assert sum(Sorted.asked) < 10 * len(ids)  # never all items
-    followed(pool, LABELS, ba.GroupAccuracy(by="site"), tmp_path)
+    followed(pool, LABELS, ba.GroupAccuracy(by="site"), tmp_path, design="random")
 
 
 def test_the_command_line_knows_them_by_name(with_measure, with_design, tmp_path):
