@@ -9,9 +9,12 @@ from study_group_prior import FIGURES, LOOKS, campaign, exact, main, report, usi
 import bayes_assess as ba
 from bayes_assess.models import HierarchicalAccuracy
 
+
 @pytest.fixture(scope="module")
 def fitted():
     return fitted_pool(np.random.default_rng(3), 2)
+
+
 SCORES = [0.6, 0.9]
 
 

@@ -9,6 +9,8 @@ from study_unknown_classes import FIGURES, LOOKS, campaign, declared, main, matr
 from bayes_assess.models import HierarchicalConfusion
 
 RNG = np.random.default_rng
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return fitted_pool(RNG(3), 6)
