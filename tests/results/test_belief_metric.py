@@ -277,8 +277,7 @@ def test_where_random_items_contradict_some_measures_the_others_promise_no_more_
 
 def test_intervals_of_low_levels_that_lie_apart_are_no_contradiction():
     """Two intervals of 20 % miss each other by chance; those of 95 % of the same labels have values in common."""
-    apart = []
-    for seed in range(4):
+    for seed in (1, 2):
         rng = np.random.default_rng(seed)
         labels = (rng.random(600) < 0.15).astype(int)
         pool = ba.Pool(scores=1 / (1 + np.exp(3 - 2.2 * rng.normal(2.2 * labels, 1.0))))
@@ -288,12 +287,11 @@ def test_intervals_of_low_levels_that_lie_apart_are_no_contradiction():
             a.tell(ids, labels[ids])
         result, surer = a.result(level=0.2), a.result()
         assert not surer.contradicted.any()
-        apart += [are_apart(result.credible_interval, result.design_interval)]
+        assert np.any(are_apart(result.credible_interval, result.design_interval))
         assert not result.contradicted.any()
         assert result.guarantee == "credible"
         assert "contradict" not in result.summary()
         np.testing.assert_array_equal(result.interval, result.credible_interval)
-    assert np.any(apart)
 
 
 def test_where_random_items_contradict_every_measure_nothing_is_assumed(by_site, monkeypatch):
