@@ -213,8 +213,8 @@ class WeightedDesign(Design[WeightedState]):
         if float(state.draws.n) == 0:
             return WeighedLabels(0.0, np.zeros(np.shape(state.counts)), bool(state.complete))
         with engine.eager(self.is_eager(state)):
-            draws = self.weighed(state)[0]
-        return WeighedLabels(float(draws.n), np.asarray(draws.weights, np.float64), bool(state.complete))
+            draws, complete = _weighed(self, state)
+        return WeighedLabels(float(draws.n), np.asarray(draws.weights, np.float64), bool(complete))
 
     def answer(self, state: WeightedState) -> Estimate:
         """Estimate the measure, and how well it is known."""
@@ -295,6 +295,12 @@ def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Estimate, F
     """Return the estimate, and its covariance where that is small; in one graph, which compiles fast."""
     few = state.measure.table.n_outputs <= _COVARIANCE_UP_TO
     return design.answer(state), design.covariance(state) if few else None
+
+
+@partial(engine.jit, static_argnums=0)
+def _weighed(design: WeightedDesign, state: WeightedState) -> tuple[WeightedDraws, Bool[Array, ""]]:
+    """Return the draws with all labels weighed, and whether there are no more; in one graph, too."""
+    return design.weighed(state)[0], state.complete
 
 
 def check_interval(design: str, interval: object, kinds: tuple[str, ...] = ("cautious", "beta")) -> None:

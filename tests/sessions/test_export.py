@@ -236,3 +236,13 @@ def test_weights_of_sets_of_labels_have_the_digits_of_those_on_numpy(design):
         a.tell(queries.ids, scores[queries.ids] > 0.5)
         weights.append(a.export()["weight"])
     np.testing.assert_allclose(weights[1], weights[0], rtol=1e-11)
+
+
+def test_weights_of_a_compiled_session_are_one_program(caplog):
+    """Operation by operation they were some dozens."""
+    design = ba.designs.Stratified(n_strata=13)  # of shapes that no other session has
+    a = labelled(ba.assess(pool(), ba.Metric("f1"), design=design, seed=1, engine="compiled"))
+    caplog.set_level("DEBUG", "jax")
+    a.export()
+    compiled = [record.getMessage() for record in caplog.records if record.msg.startswith("Compiling")]
+    assert len(compiled) == 1
