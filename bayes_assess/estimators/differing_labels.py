@@ -1,0 +1,68 @@
+"""Labels that nobody asked for beside labels of like items that were: whether both can be random ones.
+
+Within a block of like items n labels came, m of them of items that nobody asked for. If these were chosen by nothing
+that tells of labels, the events among them exceed their share of all events by a difference of mean zero, whose
+variance is that of Mantel and Haenszel (1959). Differences of blocks add up:
+
+    z = sum_b m_b (n_b - m_b) / n_b (r_b - s_b) / sqrt(sum_b m_b (n_b - m_b) / (n_b - 1) v_b)
+
+with the means r_b and s_b over both kinds of labels of the event, less its expected probability, and its variance v_b.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from bayes_assess._tools.shapes import Float, Int
+
+_OF_BLOCK = 20  # labels of neighbouring cells that make up a block
+
+
+def chance_of_difference(
+    asked: Int[np.ndarray, "K 2"], others: Int[np.ndarray, "K 2"], expected: Float[np.ndarray, " K"] | None = None
+) -> float:
+    """Return how probable so great a difference of events is, given like items, if both kinds of labels are random.
+
+    Parameters
+    ----------
+    asked, others : (K, 2) integers
+        Labels of every cell without and with the event, of items that were asked for, and of others.
+    expected : (K,), optional
+        Probability of the event in every cell; cells of like probability make up a block. By default every cell is a
+        block of its own.
+
+    Examples
+    --------
+    >>> asked, others = np.array([[5, 45], [3, 7]]), np.array([[30, 20], [2, 8]])
+    >>> f"{chance_of_difference(asked, others):.6f}"
+    '0.000004'
+    >>> chance_of_difference(asked, asked)
+    1.0
+    """
+    labelled = np.flatnonzero(asked.sum(1) + others.sum(1))
+    mean = np.zeros(len(asked)) if expected is None else np.asarray(expected, np.float64)
+    if expected is not None:
+        labelled = labelled[np.argsort(mean[labelled], kind="stable")]
+    asked, others, mean = asked[labelled], others[labelled], mean[labelled]
+    n_asked, n_others = asked.sum(1), others.sum(1)
+    before = np.cumsum(n_asked + n_others) - (n_asked + n_others)
+    block = np.arange(len(labelled)) if expected is None else before // _OF_BLOCK
+
+    def of_block(values):
+        return np.bincount(block, weights=values)
+
+    m, k = of_block(n_others), of_block(n_asked)
+    both = (m > 0) & (k > 0)
+    if not both.any():
+        return 1.0
+    m, k, n = m[both], k[both], (m + k)[both]
+    of_others = of_block(others[:, 1] - n_others * mean)[both]
+    of_asked = of_block(asked[:, 1] - n_asked * mean)[both]
+    share = (of_block(asked[:, 1] + others[:, 1])[both]) / n
+    within = of_block((n_asked + n_others) * mean * (1 - mean))[both] / n
+    variance = m * k / (n - 1) * np.maximum(share * (1 - share), within)
+    if not variance.sum():
+        return 1.0
+    z = (k * of_others - m * of_asked) / n
+    return float(2 * ndtr(-abs(z.sum()) / np.sqrt(variance.sum())))
