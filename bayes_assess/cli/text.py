@@ -262,7 +262,8 @@ def threshold(result: Result, wanted: dict[str, float]) -> str:
 
 @threshold.register
 def _(result: CurveResult, wanted: dict[str, float]) -> str:
-    return result.said_of_threshold(**wanted) if wanted else f"F1 is greatest here: {result.best()}"
+    greatest = "F1 is greatest" if result.guarantee == "exact" else "By estimate F1 is greatest"
+    return result.said_of_threshold(**wanted) if wanted else f"{greatest} here: {result.best()}"
 
 
 @threshold.register

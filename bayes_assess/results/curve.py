@@ -245,7 +245,8 @@ F1 [0.667, 0.667].
         interval = "" if self.guarantee == "exact" else f", {self.level:.0%} {self.guarantee} interval"
         low, high = point.f1.interval
         ends = "" if self.guarantee == "exact" else f" [{low:.3f}, {high:.3f}]"
-        return f"F1 is greatest at {self._named(point.threshold)}: {point.f1.estimate:.3f}{interval}{ends}."
+        greatest = "F1 is greatest" if self.guarantee == "exact" else "By estimate F1 is greatest"
+        return f"{greatest} at {self._named(point.threshold)}: {point.f1.estimate:.3f}{interval}{ends}."
 
     @property
     def _thresholds(self) -> Float[np.ndarray, " L"]:
@@ -328,10 +329,10 @@ F1 [0.667, 0.667].
         return [f"No item reaches {self._named(beyond[0])}{more}: precision is not defined there, and counts as 0."]
 
     def _known_without_trust(self) -> str:
-        middle = self._point(len(self._thresholds) // 2)
-        ends = {"precision": middle.precision.design_interval, "recall": middle.recall.design_interval}
+        point = self.best()  # of which the answer speaks
+        ends = {"precision": point.precision.design_interval, "recall": point.recall.design_interval}
         said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
-        return f"Without trusting the scores, at {self._named(middle.threshold)}: {said}"
+        return f"Without trusting the scores, at {self._named(point.threshold)}: {said}"
 
     def _variables(self) -> Variables:
         parts = {name: self.draws[:, self._part(name)] for name in ("precision", "recall")}

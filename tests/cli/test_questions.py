@@ -815,11 +815,12 @@ def test_status_names_the_threshold_for_a_precision_or_the_best_one(tmp_path, de
     pool, run = write_csv(tmp_path / "pool.csv", columns), tmp_path / "run.db"
     done("start", pool, "--scores", "p", "--question", "pr-curve", "--thresholds", 6, "--design", design, "--out", run)
     ids, labels = columns["id"], (scores > 0.5).astype(int).tolist()
+    assert "\nBy estimate F1 is greatest here: Threshold 0." in done("status", run, "--threshold-for", "f1")
     done("tell", run, sheet(run, ids, labels))
     assert "The lowest threshold where the precision is 0.9 or more: Threshold 0." in done(
         "status", run, "--threshold-for", "precision=0.9"
     )
-    assert "F1 is greatest here: Threshold 0." in done("status", run, "--threshold-for", "f1")
+    assert "\nF1 is greatest here: Threshold 0." in done("status", run, "--threshold-for", "f1")
     assert '"threshold": "The highest threshold' in done("status", run, "--threshold-for", "recall=0.5", "--json")
     assert "takes precision=0.9, recall=0.8 or f1; found 'precision=9'" in refused(
         "status", run, "--threshold-for", "precision=9"

@@ -195,8 +195,17 @@ def test_a_curve_goes_to_arviz_by_threshold_and_its_summary_names_no_attribute(b
     assert list(posterior.data_vars) == ["precision", "recall"]
     assert posterior["recall"].dims == ("chain", "draw", "threshold")
     summary = believed.summary()
-    assert "F1 is greatest at threshold" in summary
     assert "design_interval" not in summary
+
+
+def test_a_summary_speaks_of_the_threshold_with_the_greatest_f1_alone(believed):
+    best = believed.best()
+    greatest, without = believed.summary().splitlines()[2:4]
+    assert believed.question.thresholds[len(believed.question.thresholds) // 2] != best.threshold
+    assert greatest.startswith(f"By estimate F1 is greatest at threshold {best.threshold:.4g}: ")
+    ends = best.precision.design_interval
+    said = f"Without trusting the scores, at threshold {best.threshold:.4g}: precision [{ends[0]:.3f}, {ends[1]:.3f}]"
+    assert without.startswith(said)
 
 
 def test_a_curve_from_labels_of_another_measure_says_what_it_knows_without_trust():
@@ -205,12 +214,12 @@ def test_a_curve_from_labels_of_another_measure_says_what_it_knows_without_trust
     queries = a.ask(60)
     a.tell(queries.ids, LABELS[queries.ids])
     result = a.result(question=ba.PRCurve([0.1, 0.3, 0.6]))
-    point = result.at(0.3)
+    point = result.best()
     low, high = point.precision.design_interval
     assert 0 < low < high < 1
     (said,) = (line for line in result.summary().splitlines() if line.startswith("Without trusting the scores"))
     assert said.startswith(
-        f"Without trusting the scores, at threshold 0.3: precision [{low:.3f}, {high:.3f}], recall ["
+        f"Without trusting the scores, at threshold {point.threshold}: precision [{low:.3f}, {high:.3f}], recall ["
     )
     assert said.endswith(
         "whatever items without a label turn out to be: the session kept account of its own measure alone."
