@@ -264,8 +264,9 @@ class AnnotatorBook:
         >>> book.by_whom()
         ' by A1'
         >>> book.record(ToldLabels(np.array([7]), np.array([0]), np.array(["A2"])))
-        >>> book.by_whom()
-        ' by A1 (2) and A2 (1), who agree on none of 1 item that several labelled'
+        >>> book.by_whom()  # doctest: +NORMALIZE_WHITESPACE
+        ' by A1 (2) and A2 (1), of whose labels one counts for each item; they agree on none of 1 item that several
+        labelled'
         """
         if not self.labels or self.names == (UNNAMED,):
             return ""
@@ -277,7 +278,8 @@ class AnnotatorBook:
         if not n:
             return f"{said}, no item by two of them"
         share = f"{alike:,}" if alike else "none"
-        return f"{said}, who agree on {share} of {plural(n, 'item')} that several labelled"
+        counted = "of whose labels one counts for each item"
+        return f"{said}, {counted}; they agree on {share} of {plural(n, 'item')} that several labelled"
 
     def said(self) -> tuple[str, ...]:
         """Say how many items several annotators have labelled, and on how many they differ; nothing if on none."""

@@ -237,7 +237,8 @@ def test_a_report_opens_with_the_answer_its_date_who_labelled_and_how_far_they_a
     page = result.report(tmp_path / "report.md", date="2026-11-25").read_text().splitlines()
     assert page[4].startswith("Overall accuracy ")
     assert page[6] == (
-        "As of 2026-11-25, from 6 labels by anna (4) and ben (3), who agree on none of 1 item that several labelled."
+        "As of 2026-11-25, from 6 labels by anna (4) and ben (3), of whose labels one counts for each item; they "
+        "agree on none of 1 item that several labelled."
     )
     assert page.count(page[4]) == 1
     assert f"As of {datetime.date.today().isoformat()}, from" in as_markdown(result)
