@@ -72,8 +72,8 @@ def _said(
         on: Any = cells
         if belief.exact or on.events.believes_all:
             return ()
-        nu, counts, event = belief.strength, belief.events, on.events.outcome
-        expected = ((nu * belief.curves + counts[:, 1]) / (nu + counts.sum(1))).mean(0)
+        # Of the curve alone: a cell with one label would seem to have been as that label says.
+        expected, event = np.asarray(belief.curves, np.float64).mean(0), on.events.outcome
         chances = [_chance(event, asked, others, expected)]
         if not on.events.about_agreement and asked.shape[1] == 2:  # whoever tells errors alone tells some of both kinds
             announced = np.asarray(on.events.coordinates.feature) > 0
