@@ -109,7 +109,7 @@ def fewer(assessment: AnySession, queries: LabelSheet, wanted: int) -> str:
 @singledispatch
 def _labels(pool: Pool, question: Question) -> str:
     """Say what labels can be."""
-    named = joined_names(pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
+    named = joined_names(pool.classes[:12]) + (f" and {pool.n_classes - 12:,} more" if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     return f"{named}{more}{_positive(question, pool)}"
 

@@ -793,6 +793,14 @@ def test_a_cache_that_cannot_be_written_is_done_without(pool_file, tmp_path):
     assert found.stderr == ""
 
 
+@pytest.mark.parametrize(("count", "last"), [(12, "c10, c11 (as"), (14, "c10, c11 and 2 more (as")])
+def test_of_many_classes_the_first_are_named_and_the_others_counted(count, last, tmp_path):
+    path = tmp_path / "pool.csv"
+    path.write_text("prediction\n" + "".join(f"c{k:02}\n" for k in range(count)))
+    out = done("start", path, "--question", "group-accuracy", "--design", "random", "--out", tmp_path / "run.db")
+    assert f"Labels can be c00, c01, c02, c03, c04, c05, c06, c07, c08, c09, {last} predicted" in out
+
+
 def test_zip_codes_keep_their_zeros_from_the_pool_to_the_sheet(tmp_path):
     path, run = tmp_path / "pool.csv", tmp_path / "run.db"
     path.write_bytes("id;prediction\r\na;01\r\nb;10\r\nc;90210\r\n".encode("utf-16"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.text import figures
 from bayes_assess.errors import OutputError
 from bayes_assess.results.plots._density import density, is_discrete
 from bayes_assess.results.plots._drawing import (
@@ -111,11 +112,12 @@ def rope_density(
     peak = _draw_parts(ax, draws, rope, colours)
     base = -0.09 * peak
     ax.vlines(0, 2 * base, 1.05 * peak, colors=GREY, linewidth=1.0, linestyles="dashed", zorder=1)
+    known = [*ends, *(() if estimate is None else (estimate,))]
+    said = figures(*known, sign="+") if known else []
     if estimate is not None:
-        ax.plot(estimate, base, "o", color=BLACK, markersize=5, label=f"{estimate:+z.3f}")
+        ax.plot(estimate, base, "o", color=BLACK, markersize=5, label=said[-1])
     if ends.size:
-        words = f"{interval_label} [{ends[0]:+z.3f}, {ends[1]:+z.3f}]"
-        ax.hlines(base, *ends, colors=BLACK, linewidth=2.0, label=words)
+        ax.hlines(base, *ends, colors=BLACK, linewidth=2.0, label=f"{interval_label} [{said[0]}, {said[1]}]")
     if truth is not None:
         ax.plot(truth, base, "D", label="truth", zorder=4, **HOLLOW)
     ax.set_ylim(2 * base if marks.size else 0, 1.32 * peak)

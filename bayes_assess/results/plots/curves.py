@@ -12,6 +12,8 @@ from bayes_assess.results.plots._drawing import BLUE, ORANGE, VERMILION, checked
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_FEW = 12  # thresholds that are drawn one by one, too
+
 
 def precision_recall_curve(
     estimate: ArrayLike,
@@ -23,6 +25,9 @@ def precision_recall_curve(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw precision against recall, with the intervals of both at every threshold.
+
+    Up to twelve thresholds are drawn as dots, with a line for each interval: bands of one threshold, or of several that
+    the same items reach, have no width.
 
     Parameters
     ----------
@@ -72,10 +77,14 @@ def precision_recall_curve(
         zorder=0.9,  # below the other band
         label=f"of recall: {interval_label}",
     )
-    axes.plot(recall, precision, color=BLUE, label="estimate")
+    axes.plot(recall, precision, color=BLUE, marker="o" if n <= _FEW else None, markersize=4.5, label="estimate")
+    if n <= _FEW:
+        axes.vlines(recall, *ends[:n].T, colors=BLUE, linewidth=1.2)
+        axes.hlines(precision, *ends[n:].T, colors=ORANGE, linewidth=1.2)
     if truth is not None:
         exact = checked_numbers("truth", truth, (2 * n,))
-        axes.plot(exact[n:], exact[:n], color=VERMILION, linestyle="--", label="truth")
+        marker = "D" if n <= _FEW else None
+        axes.plot(exact[n:], exact[:n], color=VERMILION, linestyle="--", marker=marker, markersize=4.5, label="truth")
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
     axes.legend(loc="lower left", frameon=False)

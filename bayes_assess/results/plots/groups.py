@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.text import figures
 from bayes_assess.errors import OutputError
 from bayes_assess.results.plots._drawing import (
     BLUE,
@@ -123,7 +124,8 @@ def forest(
         ax.plot(exact[shown], rows, "D", label="truth", zorder=4, **HOLLOW)
 
     if count == 1 and np.isfinite([*middle, *ends[0]]).all():
-        words = f"{middle[0]:.3f} [{ends[0, 0]:.3f}, {ends[0, 1]:.3f}]"
+        value, low, high = figures(middle[0], *ends[0])
+        words = f"{value} [{low}, {high}]"
         ax.annotate(words, (middle[0], 0), (0, 9), textcoords="offset points", ha="center", fontsize=9)
     if gap is not None:
         ax.axhline(gap, color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))

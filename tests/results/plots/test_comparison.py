@@ -227,3 +227,10 @@ def test_pairs_names_what_does_not_fit():
         plots.pairs(_all_pairs(2), ["a", "b", "c"])
     with pytest.raises(OutputError, match="at least 2 groups; found 1"):
         plots.pairs(np.zeros((1, 1, 3)), ["a"])
+
+
+def test_numbers_of_a_small_difference_have_digits():
+    ax = plots.rope_density(
+        DRAWS / 1000, 0.00005, MASSES, first="a", second="b", estimate=0.00005, interval=[-0.00004, 0.00014]
+    )
+    assert legend(ax) == ["+0.00005", "interval [-0.00004, +0.00014]"]

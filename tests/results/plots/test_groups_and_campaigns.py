@@ -36,6 +36,11 @@ def test_forest_has_the_lowest_estimate_at_the_top():
     draw(ax.figure)
 
 
+def test_the_numbers_beside_one_rare_rate_have_digits():
+    assert texts(plots.forest(["rate"], [0.0006], [[0.0003, 0.0016]])) == ["0.0006 [0.0003, 0.0016]"]
+    assert texts(plots.forest(["rate"], [0.6], [[0.3, 0.9]])) == ["0.600 [0.300, 0.900]"]
+
+
 def test_forest_keeps_the_given_order_on_request():
     names, estimate, interval = _groups(7)
     assert row_names(plots.forest(names, estimate, interval, order="given")) == names
