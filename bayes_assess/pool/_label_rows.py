@@ -61,9 +61,9 @@ def read_rows(values: ArrayLike, classes: np.ndarray, remedy: str) -> LabelRows:
     """Read indicators or names of n items.
 
     Rows of numbers or booleans are indicators, one per class in the order of the classes; the columns of a frame are
-    taken by name where they are the classes' names. Rows of text are names, and an empty list is an item to which no
-    class applies. A text holds names between semicolons, or "-" where no class applies; one that is a list in writing,
-    as CSV files have them, is that list. Sets hold names.
+    taken by name where they are the classes' names. Rows of text are names, and an empty list, or "-" alone in it, is
+    an item to which no class applies. A text holds names between semicolons, or "-" where no class applies; one that
+    is a list in writing, as CSV files have them, is that list. Sets hold names.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def distinct_names(values: ArrayLike | None) -> np.ndarray:
         if isinstance(row, str):
             names.update(names_in(row) or ())
         elif isinstance(row, _SEVERAL):
-            names.update(name for name in row if isinstance(name, str))
+            names.update(name for name in row if isinstance(name, str) and name != NO_LABEL)
     if not names:
         raise PoolError("The predictions name no class; pass every class that can be predicted as classes=[...].")
     return np.array(sorted(names))
@@ -205,6 +205,8 @@ def _read_names(
     at: int, names: Iterable[str], classes: np.ndarray, lookup: dict[str, int], remedy: str
 ) -> Bool[np.ndarray, " C"]:
     row, names = np.zeros(len(classes), bool), list(names)
+    if names == [NO_LABEL]:
+        return row
     for name in names:
         if name == NO_LABEL and len(names) > 1:
             raise UnreadableRow(at, f"have {NO_LABEL_BESIDE}")

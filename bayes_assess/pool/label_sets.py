@@ -28,7 +28,8 @@ class MultiLabelSpace(LabelSpace):
     Labels of n items are told as
 
     - a matrix (n, C) of 0 and 1 or of booleans, or lists of C such values; a row of NaN is an item not labelled yet;
-    - lists, tuples or arrays of class names as text, or sets of class names; an empty one says that no class applies;
+    - lists, tuples or arrays of class names as text, or sets of class names; an empty one, or one with ``"-"`` alone,
+      says that no class applies;
     - texts such as ``"cat;dog"``; ``"-"`` says that no class applies, and an empty text, NaN or None is an item not
       labelled yet.
 

@@ -32,15 +32,14 @@ BookT_co = TypeVar("BookT_co", bound=Book, covariant=True)
 _LEFT_OUT: Any = ...  # labels, where a frame or a dictionary was told in one argument
 
 
-def _in_two(told: Any, verb: str) -> str:
-    """Say how to tell, or to correct, what was given in one argument, without labels beside it."""
+def _in_two(told: Any, call: str) -> str:
+    """Say how to call a method with what it was called with in one argument, without labels beside it."""
     if isinstance(told, Mapping):
-        how = f"of a dictionary, {verb}(list(labels), list(labels.values()))"
+        how = f"of a dictionary, {call}(list(labels), list(labels.values()))"
     elif hasattr(told, "columns"):
-        columns = listing(list(told.columns))
-        how = f"of this frame, by two of its columns {columns}, {verb}(frame['id'], frame['label'])"
+        how = f"of this frame, by two of its columns {listing(list(told.columns))}, {call}(frame['id'], frame['label'])"
     else:
-        how = f"{verb}(ids, labels)"
+        how = f"{call}(ids, labels)"
     return f"Ids and labels are two arguments, and one was found: {how}."
 
 
@@ -99,8 +98,9 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
 
         A label that was told before may be told again. Labels of items that were not asked for are taken as labels
-        of random items of their cells by designs that play groups; designs for measures count those items as known
-        from then on, but let them stand for no others. Ranked lists take none of these.
+        of random items of their cells by designs that play groups and by `variance_reduction`, whose design interval
+        takes them for known and no more; designs that weigh what they draw count those items as known from then on, but
+        let them stand for no others. Ranked lists take none of these.
 
         Parameters
         ----------

@@ -82,6 +82,7 @@ def test_predictions_are_read_from_every_form(predictions):
 def test_classes_follow_from_names_columns_or_places():
     named = ba.Pool(predictions=["bee", "-", "cow;ant"], multilabel=True)
     assert (named.classes.tolist(), named.classes_declared) == (CLASSES, False)
+    assert ba.Pool(predictions=[["bee"], ["-"], ["cow", "ant"]], multilabel=True).classes.tolist() == CLASSES
     framed = ba.Pool(predictions=pd.DataFrame(PREDICTED, columns=CLASSES), multilabel=True)
     assert (framed.classes.tolist(), framed.classes_declared) == (CLASSES, True)
     numbered = ba.Pool(predictions=PREDICTED, multilabel=True)
@@ -261,6 +262,9 @@ TOLD = {
     "pandas": pd.Series(SAME),
     "Polars": pl.Series(SAME),
     "texts": ["ant;cow", "-", "bee", "cow; ant"],
+    "none by name in lists": [["ant", "cow"], ["-"], ["bee"], ["cow", "ant"]],
+    "none by name in sets": [{"ant", "cow"}, {"-"}, {"bee"}, {"cow", "ant"}],
+    "lists in writing": ["['ant', 'cow']", "['-']", '["bee"]', "['cow', 'ant']"],
     "mixed": ["ant;cow", [], [0, 1, 0], {"cow", "ant"}],
 }
 
@@ -326,7 +330,7 @@ UNREADABLE = {
     "unknown in a set": (["ant", {"elk", "bee"}], "item 'b' .* name 'elk'"),
     "word for none": (["ant", "none"], "item 'b' .* name 'none'.*or '-' where none applies"),
     "trailing": (["ant", "bee;"], "item 'b' .* name ''"),
-    "dash among names": (["ant", ["-"]], "item 'b' .* name '-'"),
+    "dash among names": (["ant", ["-", "bee"]], "item 'b' .* have '-', which says that no class applies, beside"),
     "number": (["ant", 1], "item 'b' .* are 1; pass a list of names, a text"),
     "codes": ([0, 1], "item 'a' .* are 0; pass a list of names"),
     "text beside numbers": (["ant", ["bee", 1]], r"item 'b' .* are \['bee', 1\], text beside other values"),

@@ -117,18 +117,17 @@ def started(question, **options):
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({0: "a", 1: "b"}, "of a dictionary, tell(list(labels), list(labels.values()))."),
-        (pd.DataFrame({"id": [0, 1], "y": ["a", "b"]}), "columns 'id', 'y', tell(frame['id'], frame['label'])."),
-        ([0, 1], "and one was found: tell(ids, labels)."),
+        ({0: "a", 1: "b"}, "of a dictionary, {}(list(labels), list(labels.values()))."),
+        (pd.DataFrame({"id": [0, 1], "y": ["a", "b"]}), "columns 'id', 'y', {}(frame['id'], frame['label'])."),
+        ([0, 1], "and one was found: {}(ids, labels)."),
     ],
 )
 @pytest.mark.parametrize("named", [{}, {"annotator": "anna"}])
-def test_ids_and_labels_in_one_argument_are_refused_in_a_sentence(told, said, named):
+@pytest.mark.parametrize("call", ["tell", "correct"])
+def test_ids_and_labels_in_one_argument_are_refused_in_a_sentence(call, told, said, named):
     a = started(ba.GroupAccuracy())
-    with pytest.raises(ba.LabelError, match=re.escape(said)):
-        a.tell(told, **named)
-    with pytest.raises(ba.LabelError, match=re.escape(said.replace("tell(", "correct("))):
-        a.correct(told, **named)
+    with pytest.raises(ba.LabelError, match=re.escape(said.format(call))):
+        getattr(a, call)(told, **named)
     assert not a.events
 
 

@@ -219,7 +219,7 @@ class LabelMatcher:
         named = listed if listed is not None and all(isinstance(name, str) for name in listed) else names_in(text)
         names = [str(name) for name in named or ()]
         names = [name for name in names if name] or names  # without gaps, such as at the end of "cat;dog;"
-        if not names:
+        if not names or names == [NO_LABEL]:
             return Match(NO_LABEL, exact=listed is None)
         if NO_LABEL in names and len(names) > 1:
             return Match(None, f"has {NO_LABEL_BESIDE}")

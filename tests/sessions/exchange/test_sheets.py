@@ -172,7 +172,13 @@ def test_sets_of_labels_come_in_the_order_of_the_classes():
 def test_sets_of_labels_are_read_from_lists_in_writing_and_with_gaps():
     pool = ba.Pool(predictions=["cat", "dog;cow"], classes=["cat", "cow", "dog", "[x]"], multilabel=True)
     match = LabelMatcher(pool)
-    for text, found in {"['dog', 'cat']": "cat;dog", '["Cow"]': "cow", "[]": "-", "dog;;cat;": "cat;dog"}.items():
+    for text, found in {
+        "['dog', 'cat']": "cat;dog",
+        '["Cow"]': "cow",
+        "[]": "-",
+        "['-']": "-",
+        "dog;;cat;": "cat;dog",
+    }.items():
         assert (match(text).found, match(text).exact) == (found, False)
     assert match("[x];dog").found == "dog;[x]"
     assert match("[1, 2]").problem.startswith("names '[1, 2]', which is not one of the classes")
