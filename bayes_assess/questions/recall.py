@@ -121,7 +121,7 @@ class GroupRecall(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
     def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> TruePositiveRate:
         """Build the prior of every group's rate and of its share of positive items; fixed ones count as two labels.
 
-        A belief of the user's own is one on rates, or a `TruePositiveRate`.
+        A belief of the user's own is one on rates, or a `TruePositiveRate` of `models.true_positive_rate`.
         """
         if isinstance(prior, TruePositiveRate):
             check_belief(prior.share, (cells.n_cells,), "one share of positive items per group")
@@ -155,7 +155,8 @@ class GroupRecall(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
         if getattr(belief, "share", None) is None:
             raise InferenceError(
                 f"{self.name} leans on the share of positive items of every group, too, which a posterior of true "
-                "positive rates alone does not have; give a TruePositiveRate, or leave the posterior out."
+                f"positive rates alone does not have; give a {TruePositiveRate.__module__}.TruePositiveRate, or leave "
+                "the posterior out."
             )
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
