@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,25 @@ from bayes_assess.sessions.course import Course
 
 _ONE_IN = 1_000  # campaigns, in which chance makes labels differ so much
 _ENOUGH = 10  # labels of each kind
+_UNLIKE = (
+    "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
+    f"makes them in fewer than one of {_ONE_IN:,} campaigns: they were chosen by something that tells of labels."
+)
+_HELD = "Intervals hold what random labels alone tell, which take them for known, no more; estimates may be far off."
+_MAY_MISS = "Intervals take them for random ones, and may be far off."
 
 
-def said_of_chosen_labels(
+def beside_chosen_labels(
     session: Course,
     question: Question,
     cells: Cells,
     counts: Int[np.ndarray, "K O"],
-    found: object,
+    found: Mapping[str, object],
     random: RandomLabels | None,
-) -> tuple[str, ...]:
+) -> tuple[Mapping[str, object], tuple[str, ...]]:
     """Say that labels that nobody asked for differ from others of like items, where the answer takes them for random.
+
+    What a belief has found then is to hold what random items alone tell.
 
     Parameters
     ----------
@@ -35,35 +44,44 @@ def said_of_chosen_labels(
         What is asked, and the groups of items that it is answered by.
     counts : (K, O) integers
         Labels of every cell by outcome.
-    found : MeasurePosterior or anything else
-        A belief, by which items are alike; without one those of a cell are.
+    found : mapping
+        Fields of the result, among them ``found`` of a belief, by which items are alike; without one those of a cell
+        are.
     random : RandomLabels, optional
         Which labels are of random items of their cells, where groups are played.
+
+    Returns
+    -------
+    found : mapping
+    sentences : tuple of str
     """
-    book = session._items
+    book, belief = session._items, found.get("found")
     if not book.n_volunteered or question.settled(cells, counts):
-        return ()
+        return found, ()
     if random is not None:
-        return _said(question, cells, random.counts, random.known, None)
-    if not isinstance(found, MeasurePosterior) or question.labels_each != 1:
-        return ()
+        said = _differ(question, cells, random.counts, random.known, None)
+        return found, (f"{_UNLIKE} {_MAY_MISS}",) if said else ()
+    if not isinstance(belief, MeasurePosterior) or question.labels_each != 1:
+        return found, ()
     items, codes = book.told
     alone = book.volunteered(items)
     others, some, codes = np.zeros_like(counts), items[alone], session._units.counted(codes[alone])
     np.add.at(others, (cells.source.cells_of(some), question.outcomes_on(cells, session._pool, some, codes)), 1)
-    return _said(question, cells, counts - others, others, found)
+    if not _differ(question, cells, counts - others, others, belief):
+        return found, ()
+    return {**found, "unlike": True}, (f"{_UNLIKE} {_HELD}",)
 
 
-def _said(
+def _differ(
     question: Question,
     cells: Cells,
     asked: Int[np.ndarray, "K O"],
     others: Int[np.ndarray, "K O"],
     belief: MeasurePosterior | None,
-) -> tuple[str, ...]:
-    """Say whether labels of items that were asked for, and others, differ."""
+) -> bool:
+    """Tell whether labels of items that were asked for, and others, differ by more than chance."""
     if min(asked.sum(), others.sum()) < _ENOUGH:
-        return ()
+        return False
     if belief is None:
         events = [np.full(len(asked), outcome) for outcome in range(asked.shape[1])]
         right = np.arange(len(asked)) if isinstance(question, ConfusionMatrix) else getattr(question, "agreement", None)
@@ -71,7 +89,7 @@ def _said(
     else:
         on: Any = cells
         if belief.exact or on.events.believes_all:
-            return ()
+            return False
         # Of the curve alone: a cell with one label would seem to have been as that label says.
         expected, event = np.asarray(belief.curves, np.float64).mean(0), on.events.outcome
         chances = [_chance(event, asked, others, expected)]
@@ -79,14 +97,7 @@ def _said(
             announced = np.asarray(on.events.coordinates.feature) > 0
             right = np.where(announced, expected, 1 - expected)
             chances.append(_chance(np.where(announced, event, 1 - event), asked, others, right))
-    if min(chances) * len(chances) >= 1 / _ONE_IN:
-        return ()
-    return (
-        "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
-        f"makes them in fewer than one of {_ONE_IN:,} campaigns: they were chosen by something that tells of labels. "
-        "Intervals that take them for random ones may be far off; those of random labels alone take them for known, no "
-        "more.",
-    )
+    return min(chances) * len(chances) < 1 / _ONE_IN
 
 
 def _chance(

@@ -17,13 +17,17 @@ def world():
     return ba.Pool(scores=scores, groups={"site": rng.integers(0, 3, N)}), label
 
 
-def summary_after(world, question, told, n=60, **options):
+def result_after(world, question, told, n=60, **options):
     pool, label = world
     a = ba.assess(pool, question, seed=0, **options)
     a.tell(told, label[told])
     queries = a.ask(n)
     a.tell(queries.ids, label[queries.ids])
-    return a.result().summary()
+    return a.result()
+
+
+def summary_after(world, question, told, n=60, **options):
+    return result_after(world, question, told, n, **options).summary()
 
 
 def errors(world):
@@ -49,6 +53,39 @@ def test_labels_of_positive_items_alone_are_spoken_of(world, question):
     assert UNLIKE in summary_after(world, question, positives(world))
 
 
+@pytest.mark.parametrize(
+    ("measure", "chosen"),
+    [("f1", errors), (["recall", "accuracy"], errors), ("f1", positives), ("rate", positives)],
+    ids=["f1-errors", "two-errors", "f1-positives", "rate-positives"],
+)
+def test_intervals_of_measures_hold_what_random_labels_alone_tell(world, measure, chosen):
+    """The belief takes the labels for random ones, and leaves the truth out of its interval."""
+    pool, label = world
+    question = ba.Rate() if measure == "rate" else ba.Metric(measure)
+    result = result_after(world, question, chosen(world))
+    truth = np.ravel(question.for_pool(pool).truth(pool, label))
+    credible, interval = (np.reshape(ends, (-1, 2)) for ends in (result.credible_interval, result.interval))
+    design = np.reshape(result.design_interval, (-1, 2))
+    np.testing.assert_array_equal(interval[:, 0], np.minimum(credible, design)[:, 0])
+    np.testing.assert_array_equal(interval[:, 1], np.maximum(credible, design)[:, 1])
+    assert ((interval[:, 0] <= truth) & (truth <= interval[:, 1])).all()
+    assert not ((credible[:, 0] <= truth) & (truth <= credible[:, 1])).all()
+    assert np.all(result.contradicted)
+    assert result.guarantee == "anytime"
+    assert "labels that nobody asked for are unlike others" in result.assumption
+    assert "anytime interval" in result.summary()
+    assert result.summary().count("unlike") == 1
+
+
+def test_leads_of_systems_hold_both_and_say_why(world):
+    pool, label = world
+    two = ba.Pool(scores=pool.scores, systems={"b": (pool.scores > 0.8).astype(int)})
+    told, question = np.flatnonzero(label & (pool.predictions == 0)), ba.Metric("f1", systems=["prediction", "b"])
+    result = result_after((two, label), question, told)
+    assert np.all(result.contradicted)
+    assert "anytime" in result.summary()
+
+
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_random_labels_are_not(world, question):
     rng = np.random.default_rng(1)
@@ -56,6 +93,7 @@ def test_random_labels_are_not(world, question):
     said = summary_after(world, question, told)
     assert "150 labels were told without being asked for" in said
     assert UNLIKE not in said
+    assert "anytime interval" not in said
 
 
 def test_labels_that_the_pool_s_own_scores_chose_are_not(world):

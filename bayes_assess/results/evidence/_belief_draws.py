@@ -33,14 +33,20 @@ from bayes_assess.results.sensitivity import Sensitivity
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 _OFTEN = 0.05  # share of draws
 _SAID = 0.1  # share of hidden positives that summaries speak of
+UNLIKE = "labels that nobody asked for are unlike others"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeliefDraws(OnMeasures):
-    """Draws of measures from a belief, their intervals, and whether random items contradict these."""
+    """Draws of measures from a belief, their intervals, and whether random items contradict these.
+
+    Where labels that nobody asked for are `unlike` others, of which the belief takes them to be, intervals hold what
+    random items alone tell.
+    """
 
     cells: EventCells
     found: MeasurePosterior = field(kw_only=True)
+    unlike: bool = field(kw_only=True, default=False)
     supposed: Sequence[Float[np.ndarray, "S k"]] | None = field(kw_only=True, default=None)
 
     has_joint: ClassVar[bool] = True  # draws, by which to rank
@@ -75,7 +81,8 @@ class BeliefDraws(OnMeasures):
         if self.all_certain:
             return "Nothing is assumed: no label that is missing can change the answer."
         if self.guarantee == "anytime":
-            return f"Nothing is assumed of the {self.trusted}: random items contradict what the other labels suggest."
+            why = UNLIKE if self.unlike else "random items contradict what the other labels suggest"
+            return f"Nothing is assumed of the {self.trusted}: {why}."
         return self._taken()
 
     @property
@@ -90,7 +97,8 @@ class BeliefDraws(OnMeasures):
             if self._scored
             else "Items with the same predictions are taken to be alike,"
         )
-        but = f", although random items contradict that for {self.named_contradicted}" * bool(np.any(self.contradicted))
+        against = UNLIKE if self.unlike else f"random items contradict that for {self.named_contradicted}"
+        but = f", although {against}" * bool(np.any(self.contradicted))
         return f"{taken} as {labels_suggest(self.labels_used)}{but}."
 
     @property
@@ -137,7 +145,12 @@ class BeliefDraws(OnMeasures):
 
     @cached_property
     def contradicted(self) -> np.ndarray:
-        """Whether the two have no value in common, (k,), at a level of .95 or more: by chance those of others part."""
+        """Whether the two have no value in common, (k,), at a level of .95 or more: by chance those of others part.
+
+        So has whatever can change where labels are `unlike` others.
+        """
+        if self.unlike:
+            return ~self.certain
         level = contradicting_level(self.level)
         if level == self.level:
             return are_apart(self.credible_interval, self.design_interval)

@@ -21,7 +21,7 @@ from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.measures import LossTable
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import CONTRADICTING, KNOWN, SAID
-from bayes_assess.results.evidence._belief_draws import BeliefDraws
+from bayes_assess.results.evidence._belief_draws import UNLIKE, BeliefDraws
 from bayes_assess.results.evidence._on_measures import ROUNDING, Variables
 
 _LINES = 12  # of a summary
@@ -184,9 +184,12 @@ class Believed(BeliefDraws):
 
     def warning(self, consequence: str) -> list[str]:
         """Say what random items contradict, and the consequence; nothing where they contradict nothing."""
-        return [self._contradicting(self.named_contradicted, consequence)] if np.any(self.contradicted) else []
+        said = np.any(self.contradicted) and not self.unlike  # a sentence on labels says that
+        return [self._contradicting(self.named_contradicted, consequence)] if said else []
 
     def _contradicting(self, named: str, consequence: str) -> str:
+        if self.unlike:
+            return f"{UNLIKE.capitalize()}. {consequence}"
         said = f"what they say of {named} and what the other labels suggest have no value in common"
         return f"{CONTRADICTING} the {self.trusted}: {said}. {consequence}"
 
