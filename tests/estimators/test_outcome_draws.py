@@ -4,9 +4,16 @@ import numpy as np
 
 import bayes_assess as ba
 from bayes_assess.estimators import posterior_measure as posterior_measure_module
-from bayes_assess.estimators.posterior_measure import Completion, _rest_by_kind, outcome_draws, posterior_measure
+from bayes_assess.estimators.posterior_measure import (
+    Completion,
+    _rest_by_kind,
+    measure_draws,
+    outcome_draws,
+    posterior_measure,
+)
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.valued_labels import ValuedLabels
+from bayes_assess.pool.rank_strata import RankStrata
 
 N = 20_000
 SIZE, COUNTS = np.array([50, 8, 3]), np.array([[2, 5], [0, 0], [1, 2]])  # labels without and with the event
@@ -45,6 +52,36 @@ def test_items_without_the_event_have_the_labels_of_their_row():
     share = labels[:, 0, 2].sum() / wrong.sum()
     # Of a Dirichlet(1, 7) distribution 7 / 8, with the variance of one draw per pool at most.
     assert abs(share - 7 / 8) < 5 * np.sqrt(7 / 64 / N) * np.sqrt((wrong.astype(float) ** 2).mean()) / wrong.mean()
+
+
+def test_measures_of_many_classes_tell_labels_of_errors_what_share_of_predictions_is_right(monkeypatch):
+    """Labelled items count as they are, others by the curve; of a class that is never predicted nothing is known."""
+    told = []
+    by_accuracy = ErrorLabels.given_accuracy
+    monkeypatch.setattr(
+        ErrorLabels, "given_accuracy", lambda belief, right: told.append(right) or by_accuracy(belief, right)
+    )
+    pool = ba.Pool(predictions=np.repeat([0, 1, 2], [30, 20, 10]), classes=[0, 1, 2, 3])
+    setting = ba.Metric("balanced_accuracy").setting(pool, strata=RankStrata(1))
+    events, size = setting.cells.events, np.asarray(setting.reward.size)
+    right = np.array([0.7, 0.4, 0.1, np.nan])
+    outcomes = np.zeros((len(size), 4), int)
+    first = int(np.flatnonzero(events.row == 0)[0])
+    outcomes[first, [0, 1]] = 2, 4
+    counts = np.zeros((len(size), 2), int)
+    counts[first] = 4, 2
+    curves, strength = np.tile(right[events.row], (N, 1)), np.full((N, len(size)), 1e6)
+    completion = Completion(events.outcome, events.row, events.errors, outcomes)
+    draws = measure_draws(np.random.default_rng(0), setting.reward, curves, strength, counts, completion)
+    (found,) = told
+    expected = np.array([(2 + 24 * 0.7) / 30, 0.4, 0.1, np.nan])
+    error = np.sqrt(np.array([24, 20, 10, 1]) * right * (1 - right) / N) / np.array([30, 20, 10, 1])
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    assert (np.abs(found - expected)[:3] < 5 * error[:3]).all()
+    # Few predictions of the third class are right, so that fewer items of it hide, and the mean of recalls is higher.
+    monkeypatch.setattr(ErrorLabels, "given_accuracy", lambda belief, right: belief)
+    without = measure_draws(np.random.default_rng(0), setting.reward, curves, strength, counts, completion)
+    assert draws.mean() - without.mean() > 5 * np.sqrt((draws.var() + without.var()) / N)
 
 
 def test_precautions_count_in_medians_by_as_much_as_they_are_more_probable_than_the_rest():

@@ -207,6 +207,25 @@ def test_errors_may_follow_how_many_predictions_of_a_class_are_right_and_the_odd
         assert np.isclose(share, rest, atol=1e-5).all(1).any()
 
 
+def test_odds_are_over_those_that_scores_tell():
+    """Of the second class scores tell 9 to 1, of the third 1 to 1: as often right, that is rarer by nine."""
+    scores = np.array([[0.7, 0.1, 0.1, 0.1], [0.04, 0.9, 0.03, 0.03], [0.2, 0.2, 0.5, 0.1], [0.1, 0.1, 0.1, 0.7]])
+    new = ErrorLabels.from_scores(scores, sizes=SIZES).given_accuracy(np.array([0.7, 0.5, 0.5, 0.0]))
+    of_first = new.base[-len(new.base) // 3 :, 0]
+    by_odds = 0.95 * 2 / 3 * np.array([1, 9]) / 10 + 0.05 / 3
+    assert np.isclose(of_first[:, 1:3] / of_first.sum(-1, keepdims=True), by_odds, atol=1e-5).all(1).any()
+
+
+def test_without_scores_errors_may_follow_how_many_are_right_or_the_roots_of_that():
+    """In proportion to 31 : 4 where errors are of no class that is never predicted, or to the roots."""
+    belief = ErrorLabels.from_scores(n_classes=4, sizes=SIZES)
+    of_first = belief.given_accuracy(RIGHT).base[len(belief.base) :, 0]
+    for power in (1.0, 0.5):
+        weight = np.array([31.0, 4.0]) ** power
+        expected = 0.95 * 2 / 3 * weight / weight.sum() + 0.05 / 3
+        assert np.isclose(of_first[:, 1:3] / of_first.sum(-1, keepdims=True), expected, atol=1e-5).all(1).any()
+
+
 def test_a_class_of_which_few_predictions_are_right_is_expected_to_be_rare_among_other_errors():
     """Odds of 1 to 3 that accuracies count become large with labels that agree, and small with those that do not."""
     belief = ErrorLabels.from_scores(SCORES, sizes=SIZES)
