@@ -61,10 +61,8 @@ from bayes_assess.models.curve_rates import (
     Coordinates,
     at_cells,
     curves_of,
-    group_effects,
     groups_apart,
     likelihood_parts,
-    n_parameters,
     rates,
     slab,
     tied_shares,
@@ -105,7 +103,7 @@ def program(
         scale = numpyro.sample("group_scale", dist.Normal(0.0, 1.0))
         parts.append(xp.asarray(scale)[None])
         with numpyro.plate("group", n_groups):
-            for name in group_effects(n_groups):
+            for name in coordinates.group_effects:
                 parts.append(xp.asarray(numpyro.sample(name, dist.Normal(0.0, 1.0))))
     place = xp.concatenate(parts)
     share, strength = rates(place[None], member, coordinates)
@@ -246,8 +244,8 @@ def prior_curves(seed: int, members: Members, coordinates: Coordinates, n_partic
         Per member.
     """
     n_members, n_cells = len(members.prior), len(coordinates.feature)
-    dimension = n_parameters(coordinates.groups.shape[1])
-    first = smc.prior_particles(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
+    shape = n_members, n_particles, coordinates.n_parameters
+    first = smc.prior_particles(generator(seed, "calibration curve"), shape)
     with engine.eager():
         curves = [rates(place, members[i], coordinates) for i, place in enumerate(first.place)]
     share, strength = (np.stack(part).astype(np.float32) for part in zip(*curves, strict=True))

@@ -23,7 +23,7 @@ from bayes_assess.models.curve_members import NEVER, Members
 
 N_SMOOTH = 8  # smooth functions
 GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
-_FEW_GROUPS = 8  # beyond so many there is but the first, as particles follow about 40 parameters
+_FEW_GROUPS = 8  # beyond so many there is but the first, unless they are said to have slopes of their own
 PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
 N_PARAMETERS = len(PARAMETERS) + N_SMOOTH  # before those of groups
 N_OF_SCALE = 1  # by how much groups differ, before the effects of each of them
@@ -82,6 +82,8 @@ class Coordinates(NamedTuple):
         Group of every cell, where there are too many of them for that; (0,) otherwise. See `group_effects`.
     tied : TiedCells, optional
         Where there are such cells.
+    own_slopes : (1,) or (0,) integers
+        Whether scores may tell more in some of more than eight groups than in others.
     """
 
     place: Float[Array, "X K"]
@@ -93,6 +95,19 @@ class Coordinates(NamedTuple):
     groups: Float[Array, "K G"]
     many: Int[Array, " K"] = np.zeros(0, np.int32)
     tied: TiedCells | None = None
+    own_slopes: Int[Array, " E"] = np.zeros(0, np.int32)
+
+    @property
+    def group_effects(self) -> tuple[str, ...]:
+        """Which effects its groups have."""
+        few = self.groups.shape[1] <= _FEW_GROUPS
+        return GROUP_EFFECTS if few else GROUP_EFFECTS[: 1 + len(self.own_slopes)]
+
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters a curve has."""
+        n_groups = self.groups.shape[1]
+        return N_PARAMETERS + (N_OF_SCALE + len(self.group_effects) * n_groups if n_groups else 0)
 
 
 def padded(coordinates: Coordinates, n_cells: int) -> Coordinates:
@@ -282,7 +297,7 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
         of_group = member.group_sd * effects[0] + member.group_mean * _turned(sums[None])
     if not (engine.is_eager() and member.group_odds == 1):
         wave = wave + of_cells((1 - member.group_odds) * of_group)
-    if len(effects) > 1:
+    if len(effects) > 2:
         lapse = lapse + of_cells(member.group_lapse_sd * effects[2])
     bent = engine.cond(
         member.bend_sd > 0,
@@ -336,16 +351,6 @@ def _waves(curves: Curves, cells: CellCoordinates) -> Float[Array, "S K"]:
 def _turned(part: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Compiled, put cells first, as `log_likelihood` does; on NumPy, leave (S, K) as it is."""
     return part if engine.is_eager() else part.T
-
-
-def group_effects(n_groups: int) -> tuple[str, ...]:
-    """Return which effects so many groups have."""
-    return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
-
-
-def n_parameters(n_groups: int) -> int:
-    """Return how many parameters a curve has with so many groups."""
-    return N_PARAMETERS + (N_OF_SCALE + len(group_effects(n_groups)) * n_groups if n_groups else 0)
 
 
 def _effects(place: Float[Array, "S D"], member: Members, coordinates: Coordinates) -> Float[Array, "S E G"]:

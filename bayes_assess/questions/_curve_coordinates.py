@@ -64,14 +64,17 @@ def with_groups(
 ) -> Coordinates:
     """Let groups have effects of their own: parameters of the curves if they are few, else drawn given the curves.
 
-    Items of different `kind`, such as predicted class, have such effects, too, and more labels may be of one kind than
-    of another. Curves that know nothing of kinds would take those with most labels for all. So where there are very
-    many, several of them that have about as many items share a parameter, and each has an effect that is drawn.
+    Scores may tell more in one group than in another, too. Items of different `kind`, such as predicted class, have
+    effects as groups have, and more labels may be of one kind than of another. Curves that know nothing of kinds would
+    take those with most labels for all. So where there are very many, several of them that have about as many items
+    share a parameter, and each has an effect that is drawn. If there are more than eight, scores tell as much in all.
     """
     few, many = _few_and_many(group, kind, times)
     n_cells = len(coordinates.feature)
     shares = [_shares(by, cell, n_cells, times) for by in few if _number(by) > 1]
     coordinates = coordinates._replace(groups=np.concatenate([coordinates.groups, *shares], axis=1))
+    if group is not None and kind is None:
+        coordinates = coordinates._replace(own_slopes=np.ones(1, np.int32))
     if many is None:
         return coordinates
     of_cell = np.zeros(n_cells, np.int32)

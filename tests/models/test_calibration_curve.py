@@ -362,6 +362,19 @@ def test_in_a_steeper_group_the_coordinate_is_stretched():
     assert not np.allclose(on_host(0 * place, member, grouped(coordinates))[0], expected)
 
 
+def test_what_scores_are_worth_differs_between_many_groups_too():
+    _, coordinates = made()
+    member, v, group = AGREEMENT.apart()[0], 0.7, np.arange(K) % 9
+    many = coordinates._replace(groups=np.eye(9, dtype=np.float32)[group], own_slopes=np.ones(1, np.int32))
+    place = np.zeros((1, EFFECTS + 18), np.float32)
+    plain = on_host(place, member, many)[0]
+    stretched = coordinates.place * np.where(group == 4, np.exp(member.group_slope_sd * v), 1.0)
+    expected = on_host(place, member, many._replace(place=stretched))[0]
+    place[:, EFFECTS + 9 + 4] = v
+    np.testing.assert_allclose(on_host(place, member, many)[0], expected, rtol=1e-5)
+    assert not np.allclose(plain, expected)
+
+
 def test_a_group_has_lapses_of_its_own():
     _, coordinates = made()
     member, v = RATES[0], 0.7
@@ -402,6 +415,8 @@ def test_a_belief_starts_with_parameters_for_every_group():
     assert prior_curves(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (2, 8, EFFECTS + 6)
     many = coordinates._replace(groups=np.eye(9, dtype=np.float32)[np.arange(K) % 9])
     assert prior_curves(0, VERDICTS, many, 8).particles.place.shape == (2, 8, EFFECTS + 9)
+    many = many._replace(own_slopes=np.ones(1, np.int32))
+    assert prior_curves(0, VERDICTS, many, 8).particles.place.shape == (2, 8, EFFECTS + 18)
 
 
 @pytest.mark.parametrize(

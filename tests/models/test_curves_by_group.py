@@ -18,7 +18,7 @@ from bayes_assess._tools import engine
 from bayes_assess.models import curve_rates
 from bayes_assess.models.calibration_curve import prior_curves, program
 from bayes_assess.models.curve_members import POSITIVES
-from bayes_assess.models.curve_rates import n_parameters, rates
+from bayes_assess.models.curve_rates import N_PARAMETERS, rates
 from bayes_assess.pool.rank_strata import RankStrata
 from sbc import ranks, uniformity
 
@@ -27,7 +27,7 @@ K = N_GROUPS * CELLS_EACH
 N_LABELS = K * LABELS_EACH
 N_REPLICATES, N_FAULTY, N_DRAWS = 400, 240, 63
 ALPHA = 1e-4  # false-alarm rate of one calibration test
-SCALE = n_parameters(N_GROUPS) - 3 * N_GROUPS - 1  # place of the scale by which groups differ
+SCALE = N_PARAMETERS  # place of the scale by which groups differ
 STATISTICS = "log nu", "scale", "first group", "last group", "contrast"
 
 
@@ -59,7 +59,7 @@ def replicates():
     rng = np.random.default_rng(7)
     prior = np.float64(members.prior) / np.float64(members.prior).sum()
     member = rng.choice(len(prior), N_REPLICATES, p=prior)
-    place = rng.normal(size=(N_REPLICATES, n_parameters(N_GROUPS))).astype(np.float32)
+    place = rng.normal(size=(N_REPLICATES, N_PARAMETERS + 1 + 3 * N_GROUPS)).astype(np.float32)
     share, strength = np.empty((2, N_REPLICATES, K))
     with engine.eager():
         for i in range(len(prior)):
@@ -138,7 +138,7 @@ def test_nuts_on_the_program_agrees():
         n = jnp.full(K, LABELS_EACH)
         mcmc.run(jax.random.key(0), inputs, member, n, jnp.asarray(hits[one]))
         draws = {name: np.asarray(x) for name, x in mcmc.get_samples(group_by_chain=True).items()}
-    place = np.zeros((*draws["group_scale"].shape, n_parameters(N_GROUPS)))
+    place = np.zeros((*draws["group_scale"].shape, N_PARAMETERS + 1 + 3 * N_GROUPS))
     place[..., SCALE] = draws["group_scale"]
     each = zip(place, draws["curve"], draws["nu"], strict=True)
     theirs = np.stack([statistics(*chain).T for chain in each])
@@ -165,7 +165,7 @@ def test_effects_of_groups_are_put_at_cells_of_one_group_as_at_cells_of_several(
     """Some cells are of no group."""
     groups = np.eye(n_groups + 1, dtype=np.float32)[np.arange(K) % (n_groups + 1), :n_groups]
     coordinates = made()[0]._replace(groups=groups)
-    place = np.random.default_rng(3).normal(size=(16, n_parameters(n_groups))).astype(np.float32)
+    place = np.random.default_rng(3).normal(size=(16, coordinates.n_parameters)).astype(np.float32)
     members = replace(members, group_mean=np.full_like(members.group_mean, 0.5))
     with engine.eager():
         one = [rates(place, members[i], coordinates) for i in range(len(members.prior))]
