@@ -89,8 +89,8 @@ class MeasurePosterior(NamedTuple):
         The same at a level by which they may contradict the belief.
     audits : (K, 2) integers
         Uniformly random items without and with the event.
-    events : (K, 2) integers
-        Labelled items without and with the event.
+    events, known : (K, 2) integers
+        Labelled items without and with the event, and further ones of which the belief learned nothing.
     members : (B,)
         Posterior probabilities of the curves that the belief mixes.
     audited : bool
@@ -107,6 +107,7 @@ class MeasurePosterior(NamedTuple):
     sure_design_interval: Float[np.ndarray, "k 2"]
     audits: Int[np.ndarray, "K 2"]
     events: Int[np.ndarray, "K 2"]
+    known: Int[np.ndarray, "K 2"]
     members: Float[np.ndarray, " B"]
     audited: bool
     exact: bool

@@ -251,11 +251,11 @@ class VarianceReduction(Design[BeliefState]):
             look = engine.tree_map(itemgetter(i), looks._replace(bets=None))
             completed = Completion(about.outcome, about.row, replace(about.errors, **look.learned), look.counts)
             share = _with_groups(rng, about.coordinates, look.share, look.strength, look.events)
-            curves = share, look.strength, look.events
-            if roughly:
+            curves, known = (share, look.strength, look.events), completed.events - look.events
+            if roughly and not known.any():
                 draws = rough_measure_draws(rng, reward, *curves)
             else:
-                draws = measure_draws(rng, reward, *curves, completed)
+                draws = measure_draws(rng, reward, *curves, completed, known=known)
             posteriors.append(posterior_measure(draws, look.exact, look.cautious))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
         parts = [np.stack([posterior[i] for posterior in posteriors]) for i in range(3)]
@@ -306,13 +306,14 @@ class VarianceReduction(Design[BeliefState]):
         share, strength, cautious = drawn(state.belief, n)
         audit, events = state.audit, np.asarray(state.belief.counts, np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
+        known = completed.events - events
         hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
         rng = generator(seed, "posterior of a measure")
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
         bets, settled = engine.tree_map(lambda part: part[None], audit.bets), np.asarray(state.settled_counts)[None]
         ends, sure = _two_levels(audit, bets, settled, state.measure, level)
         return MeasurePosterior(
-            draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order),
+            draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order, known=known),
             curves=share,
             strength=strength,
             cautious=cautious,
@@ -320,6 +321,7 @@ class VarianceReduction(Design[BeliefState]):
             sure_design_interval=sure[0],
             audits=np.stack([audit.counts.sum(1) - hits, hits], axis=-1),
             events=events,
+            known=known,
             members=state.belief.member_weights,
             audited=bool(audit.f.shape[0]),
             exact=bool(state.complete),
@@ -337,9 +339,12 @@ class VarianceReduction(Design[BeliefState]):
             rng = generator(seed, "posterior of a measure")
             curves = _with_groups(rng, state.belief.coordinates, share, strength, events)
             supposed = np.stack(columns, axis=-1)
-            return measure_draws(rng, state.measure, curves, strength, events, supposed=supposed, order=order)
+            return measure_draws(
+                rng, state.measure, curves, strength, events, supposed=supposed, order=order, known=known
+            )
 
         nothing, events = np.zeros_like(items), np.asarray(state.belief.counts).astype(np.int64)
+        known = Completion(state.event, state.row, state.errors, state.counts).events - events
         with engine.eager(self.is_eager(state)), in_64_bits():
             share, strength, _ = drawn(state.belief, _N_RESULT)
             return draws((nothing, items)), draws((items, nothing))

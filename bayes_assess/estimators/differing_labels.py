@@ -7,12 +7,16 @@ variance is that of Mantel and Haenszel (1959). Differences of blocks add up:
     z = sum_b m_b (n_b - m_b) / n_b (r_b - s_b) / sqrt(sum_b m_b (n_b - m_b) / (n_b - 1) v_b)
 
 with the means r_b and s_b over both kinds of labels of the event, less its expected probability, and its variance v_b.
+
+Whether a belief that has learned the labels that were asked for explains the others is another question, which needs no
+like items. Labels that were chosen by what they say, such as positive ones alone, have the event as often as whoever
+chose them likes, whatever the items are: any share is as probable. Theirs is the probability to compare with.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import betaln, ndtr
 
 from bayes_assess._tools.shapes import Float, Int
 
@@ -66,3 +70,19 @@ def chance_of_difference(
         return 1.0
     z = (k * of_others - m * of_asked) / n
     return float(2 * ndtr(-abs(z.sum()) / np.sqrt(variance.sum())))
+
+
+def log_chance_if_chosen(events: Int[np.ndarray, "*batch 2"]) -> float:
+    """Return the log probability of labels, one after the other, that were chosen by whether they show an event.
+
+    Parameters
+    ----------
+    events : (..., 2) integers
+        Labels without and with it, in each of some kinds of items whose shares have nothing to do with each other.
+
+    Examples
+    --------
+    >>> np.exp(log_chance_if_chosen(np.array([0, 9]))).round(3)  # all shares are as probable
+    np.float64(0.1)
+    """
+    return float(betaln(events[..., 0] + 1, events[..., 1] + 1).sum())

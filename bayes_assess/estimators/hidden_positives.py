@@ -77,18 +77,19 @@ class HiddenPositives:
         strength: Float[np.ndarray, "n K"],
         counts: Int[np.ndarray, "K 2"],
         bulk: Bool[np.ndarray, " K"],
+        known: Int[np.ndarray, "K 2"] | int = 0,
     ) -> HiddenPositives:
         """Draw positives from a belief.
 
         Parameters
         ----------
-        rng, measure, curves, strength, counts
+        rng, measure, curves, strength, counts, known
             As for `measure_draws`, of a measure with two outcomes.
         bulk : (K,) booleans
         """
-        size = np.asarray(measure.size)
+        size, known = np.asarray(measure.size), np.broadcast_to(known, counts.shape)
         all_of_it = Completion(np.ones_like(size), np.zeros_like(size), ErrorLabels.none(), counts)
-        events = outcome_draws(rng, size, curves, strength, counts, all_of_it)[..., 1]
+        events = outcome_draws(rng, size - known.sum(-1), curves, strength, counts, all_of_it)[..., 1]
         present, place = np.unique(np.asarray(measure.attribute), return_inverse=True)
         membership = (place.ravel()[:, None] == np.arange(len(present))).astype(np.float64)  # (K, A)
         merged = replace(
@@ -101,9 +102,9 @@ class HiddenPositives:
         )
         return cls(
             measure=merged,
-            elsewhere=(events * ~bulk + counts[:, 1]) @ membership,
+            elsewhere=(events * ~bulk + (counts + known)[:, 1]) @ membership,
             believed=(events * bulk).sum(1).astype(np.float64),
-            unlabelled=((size - counts.sum(-1)) * bulk) @ membership,
+            unlabelled=((size - (counts + known).sum(-1)) * bulk) @ membership,
         )
 
     @any_engine

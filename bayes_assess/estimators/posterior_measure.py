@@ -188,6 +188,13 @@ class Completion(NamedTuple):
     errors: ErrorLabels
     counts: Int[Array, "K O"]
 
+    @property
+    def events(self) -> Int[np.ndarray, "K 2"]:
+        """Labelled items without and with the event."""
+        counts = np.asarray(self.counts)
+        shown = (counts * (np.arange(counts.shape[1]) == np.asarray(self.event)[:, None])).sum(1)
+        return np.stack([counts.sum(1) - shown, shown], axis=-1)
+
 
 def measure_draws(
     rng: np.random.Generator,
@@ -198,6 +205,7 @@ def measure_draws(
     completion: Completion | None = None,
     supposed: Int[np.ndarray, "K 2"] | int = 0,
     order: ScoreOrder | None = None,
+    known: Int[np.ndarray, "K 2"] | int = 0,
 ) -> Float[np.ndarray, "n k"]:
     """Draw the pool's measures, one for every curve.
 
@@ -216,6 +224,8 @@ def measure_draws(
         outcomes; nothing is learned from them.
     order : ScoreOrder, optional
         Where the labelled items stand, of measures of a ranking.
+    known : (K, 2) integers, optional
+        Further labelled items, from which nothing is learned.
 
     Examples
     --------
@@ -227,14 +237,14 @@ def measure_draws(
     >>> measure_draws(np.random.default_rng(0), setting.reward, np.full((3, 4), 0.5), np.ones((3, 4)), full).tolist()
     [[0.5], [0.5], [0.5]]
     """
-    supposed = np.broadcast_to(supposed, counts.shape)
-    rest = np.asarray(measure.size) - counts.sum(-1) - supposed.sum(-1)
+    supposed, known = (np.broadcast_to(items, counts.shape) for items in (supposed, known))
+    rest = np.asarray(measure.size) - (counts + known + supposed).sum(-1)
     events = _event_draws(rng, rest, curves, strength, counts)
     if order is not None:
         table: Any = measure.table
         return order.values(table, events + supposed[:, 1], rest + supposed.sum(-1))
     if completion is None or completion.errors.is_trivial:
-        return measure_values(measure, events + counts[:, 1] + supposed[:, 1])
+        return measure_values(measure, events + (counts + known + supposed)[:, 1])
     return _completed(rng, measure, events, rest - events, completion)
 
 

@@ -26,6 +26,7 @@ from bayes_assess.sessions.planning import Planning
 from bayes_assess.sessions.queries import Queries as Queries
 from bayes_assess.sessions.team.adjudication import Adjudication
 from bayes_assess.sessions.turns import in_turn
+from bayes_assess.sessions.volunteered import believed_state, choosing_state
 
 ResultT_co = TypeVar("ResultT_co", bound=Result, covariant=True)
 BelievedT = TypeVar("BelievedT", bound=Result)
@@ -190,7 +191,7 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         'credible'
         """
         level = checked_level(level)
-        asked, cells, state = self.question, self.cells, self._state
+        asked, cells, state = self.question, self.cells, believed_state(self)
         if question is not None and not self.answers_others:
             raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")
         if question is not None and (self._rounds is not None or self.question.numeric):
@@ -225,9 +226,9 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
 
     def _choose(self, n: int, posterior: object, annotator: str | None) -> Queries:
         """Choose items, by another posterior if one is given, and hand them out."""
-        start = self._state if posterior is None else self._believing(posterior)
+        start = choosing_state(self) if posterior is None else self._believing(posterior)
         cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, n)
-        state = state if posterior is None else self.design.own_again(self._state, state)
+        state = self.design.own_again(self._state, state) if start is not self._state else state
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
         entry |= for_whom(annotator, self.pool.show) | ({} if self._steps is None else draws._asdict())

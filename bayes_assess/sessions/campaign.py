@@ -32,7 +32,7 @@ from bayes_assess.sessions.open_steps import OpenSteps
 from bayes_assess.sessions.other_beliefs import said_of_few_draws
 from bayes_assess.sessions.runs import PIECE, TELLING, Run, between_refreshes, pieces, read_run
 from bayes_assess.sessions.snapshots import Snapshots
-from bayes_assess.sessions.volunteered import beside_chosen_labels
+from bayes_assess.sessions.volunteered import said_of_chosen_labels
 
 _MANY_MISSING = 0.1  # labels of batches that came back in part, per label, above which answers speak of them
 
@@ -272,7 +272,6 @@ class Campaign(Course):
         """
         few = said_of_few_draws(found, prior, counts, level)
         few = () if few and asked.settled(cells, np.asarray(counts)) else few
-        found, chosen = beside_chosen_labels(self, asked, cells, np.asarray(counts), found, random)
         return make_result(
             question=asked,
             prior=prior,
@@ -285,7 +284,7 @@ class Campaign(Course):
             skipped=skipped,
             seed=self._seed,
             notes=(
-                *chosen,
+                *said_of_chosen_labels(self, asked, cells, np.asarray(counts), found, random),
                 *self._of_steps(asked),
                 *few,
                 *notes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from bayes_assess.designs import (
     settle_batch,
     update_batch,
 )
+from bayes_assess.designs._label_models import CurveLabels
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.units import ItemUnits
@@ -28,6 +30,33 @@ from bayes_assess.questions import Question, Setting
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.labelling import Labelling
 from bayes_assess.sessions.open_steps import OpenSteps
+
+
+class Volunteered(NamedTuple):
+    """What a session has found of labels that nobody asked for.
+
+    Attributes
+    ----------
+    asked, others : (K, O) integers
+        Labels that were asked for, and others.
+    model : CurveLabels
+        What those that were asked for say alone.
+    log_odds : float
+        That the others are random ones, and were not chosen by what they say.
+    unlike : bool
+        Whether they are unlike labels of like items that were asked for.
+    """
+
+    asked: Int[np.ndarray, "K O"]
+    others: Int[np.ndarray, "K O"]
+    model: CurveLabels
+    log_odds: float
+    unlike: bool
+
+    @property
+    def seem_chosen(self) -> bool:
+        """Whether the others seem chosen by what they say, or by what else tells of it."""
+        return self.log_odds < 0 or self.unlike
 
 
 class Course(Labelling[Pool, Question, ItemBook]):
@@ -67,6 +96,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         self._items = ItemBook(self.cells)
         self._annotators = AnnotatorBook(self._units.one_label)
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
+        self._volunteered: Volunteered | None = None
         self._keeps_aside = design.keeps_aside and not setting.stochastic
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
 

@@ -35,6 +35,7 @@ from bayes_assess.results._in_words import question_in_words
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.team.adjudication import Adjudication
+from bayes_assess.sessions.volunteered import believed_state
 
 _RANDOM = "random"  # the design whose labels are a random sample of the whole pool
 _ALIKE = (_RANDOM, "passive")  # designs that draw all items alike
@@ -63,7 +64,7 @@ def on_own_cells(
     if session.design.plays_arms or question.labels_each != session.question.labels_each:
         return None, None
     try:
-        return question.on_own_cells(session.pool, session.cells, session.design, session._state), None
+        return question.on_own_cells(session.pool, session.cells, session.design, believed_state(session)), None
     except QuestionError as refused:
         return None, refused
 

@@ -21,6 +21,7 @@ from bayes_assess.questions import Question
 from bayes_assess.results.plan import Plan
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.session import Session
+from bayes_assess.sessions.volunteered import believed_state
 from bayes_assess.studies.arm_futures import ArmFutures, follows_at_once
 from bayes_assess.studies.curve_futures import CurveFutures, draws_at
 from bayes_assess.studies.futures import Futures, SessionFutures, imagined_labels, without_pending
@@ -175,7 +176,7 @@ class Present(NamedTuple):
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         awaited = np.asarray(session._state.pending) - session._kept_aside
-        state = without_pending(session.design, session._state, later, awaited)
+        state = without_pending(session.design, believed_state(session), later, awaited)
         n_told = session._items.n_labelled
         n_items = n_told + int(np.asarray(state.remaining).sum())
         return cls(state, n_told, n_items, items_asked_of(session.question, n_items + session._items.n_skipped))

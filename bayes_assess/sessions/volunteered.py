@@ -1,41 +1,133 @@
-"""What answers say of labels that nobody asked for, where they are not like those that were asked for."""
+"""Labels that nobody asked for: what is learned from them, and said where they are not like others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.designs._belief_state import MeasurePosterior
-from bayes_assess.estimators.differing_labels import chance_of_difference
+from bayes_assess._tools import engine
+from bayes_assess._tools.shapes import Int
+from bayes_assess.designs import State
+from bayes_assess.designs._belief_state import BeliefState, MeasurePosterior
+from bayes_assess.designs._label_models import CurveLabels, LabelDraws
+from bayes_assess.estimators.differing_labels import chance_of_difference, log_chance_if_chosen
+from bayes_assess.estimators.posterior_measure import Completion
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import ConfusionMatrix, Question
-from bayes_assess.sessions.course import Course
+from bayes_assess.questions._event_cells import EventCells
+from bayes_assess.questions._events import CellEvents
+from bayes_assess.sessions.course import Course, Volunteered
 
 _ONE_IN = 1_000  # campaigns, in which chance makes labels differ so much
 _ENOUGH = 10  # labels of each kind
+_FEWEST = 5  # labels that may have been chosen by what they say
+_ODDS = 20.0  # that labels were not, before any is known; even if too few were asked for to contradict them
 _UNLIKE = (
     "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
-    f"makes them in fewer than one of {_ONE_IN:,} campaigns: they were chosen by something that tells of labels."
+    f"makes them in fewer than one of {_ONE_IN:,} campaigns: they were chosen by something that tells of labels. "
+    "Intervals take them for random ones, and may be far off."
 )
-_HELD = "Intervals hold what random labels alone tell, which take them for known, no more; estimates may be far off."
-_MAY_MISS = "Intervals take them for random ones, and may be far off."
+_KNOWN_ALONE = (
+    "Labels that were told without being asked for seem chosen by what they say, or by what else tells of it: the "
+    "answer learns nothing of other items from them."
+)
 
 
-def beside_chosen_labels(
+def believed_state(session: Course) -> State:
+    """Return the state that a session answers by: without what labels teach that were chosen by what they say.
+
+    These are labels that nobody asked for, if they are less probable by a belief that has learned the others than if
+    whoever told them had chosen any share of events, or of right predictions, by a factor of 20 once labels that were
+    asked for can contradict them; or if they are unlike labels of items that the belief takes for like ones.
+    """
+    state, model = session._state, _of_asked_alone(session)
+    if model is None or not isinstance(state, BeliefState):
+        return state
+    curve = model.curve if session.design.is_eager(state) else engine.put(model.curve)
+    return replace(state, belief=curve, errors=replace(state.errors, **model.errors.learned))
+
+
+def choosing_state(session: Course) -> State:
+    """Return the state that a session chooses items by: random ones are drawn as they would be anyway."""
+    state, model = session._state, _of_asked_alone(session)
+    if model is None:
+        return state
+    with engine.eager():
+        draws = np.stack([np.asarray(model.draw(s), np.float64) for s in range(len(model.weights))])
+        labels = LabelDraws(draws, np.asarray(model.weights, np.float64))
+    return session.design.believing(state, labels)
+
+
+def _of_asked_alone(session: Course) -> CurveLabels | None:
+    """Learn the labels that were asked for alone, if the others seem chosen by what they say; None otherwise."""
+    state, cells = session._state, session.cells
+    if not isinstance(state, BeliefState) or session._items.n_volunteered < _FEWEST or session._pool.multilabel:
+        return None
+    if session.question.labels_each != 1 or bool(state.complete):
+        return None
+    if not isinstance(cells, EventCells) or cells.events.believes_all:
+        return None
+    others = _labels_of_others(session, session.question, cells, state.counts.shape)
+    asked = np.asarray(state.counts) - others
+    held = session._volunteered
+    if held is None or not (np.array_equal(held.asked, asked) and np.array_equal(held.others, others)):
+        held = session._volunteered = _compared(state, cells, asked, others)
+    return held.model if held.seem_chosen else None
+
+
+def _compared(
+    state: BeliefState, cells: EventCells, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]
+) -> Volunteered:
+    """Learn the labels that were asked for alone, and look at the others by what they say."""
+    with engine.eager():
+        model = CurveLabels.before_labels(cells.events, asked.shape[1]).learned(asked.astype(np.float64))
+    first, told = (Completion(state.event, state.row, state.errors, counts).events for counts in (asked, others))
+    if_random = _log_evidence(state.belief) - _log_evidence(model.curve)
+    enough = asked.sum() >= _ENOUGH
+    log_odds = (
+        np.log(_ODDS if enough else 1.0) + if_random - _log_chance_of_chosen(cells.events, told, np.asarray(state.row))
+    )
+    # Of the curve alone: a cell with one label would seem to have been as that label says.
+    expected = np.asarray(model.weights, np.float64) @ np.asarray(model.curve.deciding.share, np.float64)
+    chances = [chance_of_difference(first, told, expected)]
+    if not cells.events.about_agreement and asked.shape[1] == 2:  # whoever tells errors alone tells some of both kinds
+        turned = np.asarray(cells.events.coordinates.feature) <= 0
+        first, told = (np.where(turned[:, None], events[:, ::-1], events) for events in (first, told))
+        chances.append(chance_of_difference(first, told, np.where(turned, 1 - expected, expected)))
+    unlike = enough and others.sum() >= _ENOUGH and _improbable(chances)
+    return Volunteered(asked, others, model, log_odds, unlike)
+
+
+def _log_chance_of_chosen(events: CellEvents, told: Int[np.ndarray, "K 2"], row: Int[np.ndarray, " K"]) -> float:
+    """Return the log probability of labels that were chosen by the class that they are, or by errors."""
+    if events.about_agreement:  # of a class that was chosen predictions are right, and others are not
+        of_class = np.stack([np.bincount(row, column) for column in told.T], axis=1)
+        of_errors = told.sum(0)
+    else:
+        announced = np.asarray(events.coordinates.feature) > 0
+        of_class, of_errors = told.sum(0), np.where(announced[:, None], told, told[:, ::-1]).sum(0)
+    return float(np.logaddexp(log_chance_if_chosen(of_class), log_chance_if_chosen(of_errors)) - np.log(2))
+
+
+def _log_evidence(belief: Any) -> float:
+    """Log probability of all labels that a belief has learned."""
+    prior, evidence = (np.asarray(x, np.float64) for x in (belief.members.prior, belief.particles.log_evidence))
+    return float(np.logaddexp.reduce(np.log(prior) + evidence))
+
+
+def said_of_chosen_labels(
     session: Course,
     question: Question,
     cells: Cells,
     counts: Int[np.ndarray, "K O"],
     found: Mapping[str, object],
     random: RandomLabels | None,
-) -> tuple[Mapping[str, object], tuple[str, ...]]:
-    """Say that labels that nobody asked for differ from others of like items, where the answer takes them for random.
-
-    What a belief has found then is to hold what random items alone tell.
+) -> tuple[str, ...]:
+    """Say that labels that nobody asked for are unlike others, where answers would take them for random ones.
 
     Parameters
     ----------
@@ -45,71 +137,47 @@ def beside_chosen_labels(
     counts : (K, O) integers
         Labels of every cell by outcome.
     found : mapping
-        Fields of the result, among them ``found`` of a belief, by which items are alike; without one those of a cell
-        are.
+        Fields of the result, among them ``found`` of a belief.
     random : RandomLabels, optional
-        Which labels are of random items of their cells, where groups are played.
-
-    Returns
-    -------
-    found : mapping
-    sentences : tuple of str
+        Which labels are of random items of their cells, where groups are played; items of a cell are alike then.
     """
-    book, belief = session._items, found.get("found")
-    if not book.n_volunteered or question.settled(cells, counts):
-        return found, ()
+    if not session._items.n_volunteered or question.settled(cells, counts):
+        return ()
     if random is not None:
-        said = _differ(question, cells, random.counts, random.known, None)
-        return found, (f"{_UNLIKE} {_MAY_MISS}",) if said else ()
-    if not isinstance(belief, MeasurePosterior) or question.labels_each != 1:
-        return found, ()
-    items, codes = book.told
-    alone = book.volunteered(items)
-    others, some, codes = np.zeros_like(counts), items[alone], session._units.counted(codes[alone])
+        return (_UNLIKE,) if _differ(question, random.counts, random.known) else ()
+    known = isinstance(found.get("found"), MeasurePosterior) and _of_asked_alone(session) is not None
+    return (_KNOWN_ALONE,) if known else ()
+
+
+def _labels_of_others(
+    session: Course, question: Question, cells: Cells, shape: tuple[int, ...]
+) -> Int[np.ndarray, "K O"]:
+    """Count the labels that nobody asked for by cell and outcome."""
+    items, codes = session._items.told
+    alone = session._items.volunteered(items)
+    others, some, codes = np.zeros(shape, np.int64), items[alone], session._units.counted(codes[alone])
     np.add.at(others, (cells.source.cells_of(some), question.outcomes_on(cells, session._pool, some, codes)), 1)
-    if not _differ(question, cells, counts - others, others, belief):
-        return found, ()
-    return {**found, "unlike": True}, (f"{_UNLIKE} {_HELD}",)
+    return others
 
 
-def _differ(
-    question: Question,
-    cells: Cells,
-    asked: Int[np.ndarray, "K O"],
-    others: Int[np.ndarray, "K O"],
-    belief: MeasurePosterior | None,
-) -> bool:
-    """Tell whether labels of items that were asked for, and others, differ by more than chance."""
+def _differ(question: Question, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]) -> bool:
+    """Tell whether labels of items that were asked for, and others, differ by more than chance within cells."""
     if min(asked.sum(), others.sum()) < _ENOUGH:
         return False
-    if belief is None:
-        events = [np.full(len(asked), outcome) for outcome in range(asked.shape[1])]
-        right = np.arange(len(asked)) if isinstance(question, ConfusionMatrix) else getattr(question, "agreement", None)
-        chances = [_chance(event, asked, others) for event in ([*events, right] if right is not None else events)]
-    else:
-        on: Any = cells
-        if belief.exact or on.events.believes_all:
-            return False
-        # Of the curve alone: a cell with one label would seem to have been as that label says.
-        expected, event = np.asarray(belief.curves, np.float64).mean(0), on.events.outcome
-        chances = [_chance(event, asked, others, expected)]
-        if not on.events.about_agreement and asked.shape[1] == 2:  # whoever tells errors alone tells some of both kinds
-            announced = np.asarray(on.events.coordinates.feature) > 0
-            right = np.where(announced, expected, 1 - expected)
-            chances.append(_chance(np.where(announced, event, 1 - event), asked, others, right))
+    events = [np.full(len(asked), outcome) for outcome in range(asked.shape[1])]
+    right = np.arange(len(asked)) if isinstance(question, ConfusionMatrix) else getattr(question, "agreement", None)
+    return _improbable([_chance(event, asked, others) for event in ([*events, right] if right is not None else events)])
+
+
+def _improbable(chances: Sequence[float]) -> bool:
     return min(chances) * len(chances) < 1 / _ONE_IN
 
 
-def _chance(
-    event: Int[np.ndarray, " K"],
-    asked: Int[np.ndarray, "K O"],
-    others: Int[np.ndarray, "K O"],
-    expected: Float[np.ndarray, " K"] | None = None,
-) -> float:
+def _chance(event: Int[np.ndarray, " K"], asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]) -> float:
     """Return the chance of so great a difference of events, the outcome `event` of every cell."""
     first, second = (
         np.stack([counts.sum(1) - of_event, of_event], axis=1)
         for counts in (asked, others)
         for of_event in np.take_along_axis(counts, event[:, None], axis=1).T
     )
-    return chance_of_difference(first, second, expected)
+    return chance_of_difference(first, second)

@@ -33,20 +33,14 @@ from bayes_assess.results.sensitivity import Sensitivity
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 _OFTEN = 0.05  # share of draws
 _SAID = 0.1  # share of hidden positives that summaries speak of
-UNLIKE = "labels that nobody asked for are unlike others"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BeliefDraws(OnMeasures):
-    """Draws of measures from a belief, their intervals, and whether random items contradict these.
-
-    Where labels that nobody asked for are `unlike` others, of which the belief takes them to be, intervals hold what
-    random items alone tell.
-    """
+    """Draws of measures from a belief, their intervals, and whether random items contradict these."""
 
     cells: EventCells
     found: MeasurePosterior = field(kw_only=True)
-    unlike: bool = field(kw_only=True, default=False)
     supposed: Sequence[Float[np.ndarray, "S k"]] | None = field(kw_only=True, default=None)
 
     has_joint: ClassVar[bool] = True  # draws, by which to rank
@@ -81,8 +75,7 @@ class BeliefDraws(OnMeasures):
         if self.all_certain:
             return "Nothing is assumed: no label that is missing can change the answer."
         if self.guarantee == "anytime":
-            why = UNLIKE if self.unlike else "random items contradict what the other labels suggest"
-            return f"Nothing is assumed of the {self.trusted}: {why}."
+            return f"Nothing is assumed of the {self.trusted}: random items contradict what the other labels suggest."
         return self._taken()
 
     @property
@@ -97,8 +90,7 @@ class BeliefDraws(OnMeasures):
             if self._scored
             else "Items with the same predictions are taken to be alike,"
         )
-        against = UNLIKE if self.unlike else f"random items contradict that for {self.named_contradicted}"
-        but = f", although {against}" * bool(np.any(self.contradicted))
+        but = f", although random items contradict that for {self.named_contradicted}" * bool(np.any(self.contradicted))
         return f"{taken} as {labels_suggest(self.labels_used)}{but}."
 
     @property
@@ -145,12 +137,7 @@ class BeliefDraws(OnMeasures):
 
     @cached_property
     def contradicted(self) -> np.ndarray:
-        """Whether the two have no value in common, (k,), at a level of .95 or more: by chance those of others part.
-
-        So has whatever can change where labels are `unlike` others.
-        """
-        if self.unlike:
-            return ~self.certain
+        """Whether the two have no value in common, (k,), at a level of .95 or more: by chance those of others part."""
         level = contradicting_level(self.level)
         if level == self.level:
             return are_apart(self.credible_interval, self.design_interval)
@@ -301,7 +288,7 @@ class BeliefDraws(OnMeasures):
         bulk, posterior, audits = self._bulk, self.found, self.found.audits
         n_random, n_positive = int(audits[bulk].sum()), int(audits[bulk, 1].sum())
         # Items that were chosen are known, and no longer among those of which random ones tell.
-        n_chosen = int(posterior.events[bulk].sum()) - n_random
+        n_chosen = int((posterior.events + posterior.known)[bulk].sum()) - n_random
         n_items = int(np.asarray(self.cells.sizes)[bulk].sum()) - n_chosen
         return Sensitivity(
             shares=given.astype(np.float64),
@@ -328,9 +315,9 @@ class BeliefDraws(OnMeasures):
 
     @cached_property
     def _hidden(self) -> HiddenPositives:
-        rng, posterior = generator(self.seed, "posterior of a measure"), self.found
+        rng, found = generator(self.seed, "posterior of a measure"), self.found
         return HiddenPositives.drawn(
-            rng, self.cells.measure, posterior.curves, posterior.strength, posterior.events, self._bulk
+            rng, self.cells.measure, found.curves, found.strength, found.events, self._bulk, found.known
         )
 
     def _why_nothing_hides(self) -> str | None:

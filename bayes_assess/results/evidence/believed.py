@@ -21,7 +21,7 @@ from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.measures import LossTable
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import CONTRADICTING, KNOWN, SAID
-from bayes_assess.results.evidence._belief_draws import UNLIKE, BeliefDraws
+from bayes_assess.results.evidence._belief_draws import BeliefDraws
 from bayes_assess.results.evidence._on_measures import ROUNDING, Variables
 
 _LINES = 12  # of a summary
@@ -184,12 +184,9 @@ class Believed(BeliefDraws):
 
     def warning(self, consequence: str) -> list[str]:
         """Say what random items contradict, and the consequence; nothing where they contradict nothing."""
-        said = np.any(self.contradicted) and not self.unlike  # a sentence on labels says that
-        return [self._contradicting(self.named_contradicted, consequence)] if said else []
+        return [self._contradicting(self.named_contradicted, consequence)] if np.any(self.contradicted) else []
 
     def _contradicting(self, named: str, consequence: str) -> str:
-        if self.unlike:
-            return f"{UNLIKE.capitalize()}. {consequence}"
         said = f"what they say of {named} and what the other labels suggest have no value in common"
         return f"{CONTRADICTING} the {self.trusted}: {said}. {consequence}"
 
@@ -257,10 +254,11 @@ class Believed(BeliefDraws):
         if events.believes_all or events.about_agreement:
             return []
         announced, sizes = events.coordinates.feature > 0, np.asarray(self.cells.sizes, float)
-        if self.found.events[announced].sum() < _ENOUGH or not sizes[~announced].any():
+        labelled = self.found.events + self.found.known
+        if labelled[announced].sum() < _ENOUGH or not sizes[~announced].any():
             return []
-        n_open = sizes - self.found.events.sum(1)
-        positives = self.found.events[:, 1] + n_open * self.rates
+        n_open = sizes - labelled.sum(1)
+        positives = labelled[:, 1] + n_open * self.rates
         among = [positives[:, which].sum(1) / sizes[which].sum() for which in (announced, ~announced)]
         chance = float((among[0] <= among[1]).mean())
         if chance < _LIKELY:
@@ -301,6 +299,8 @@ class Believed(BeliefDraws):
 
     @property
     def _use_of_volunteered(self) -> str:
+        if self.found.known.any():
+            return "and count as known, no more"
         alike = "and taken for chosen at random among items that are alike"
         return f"{alike}; without trusting the {self.trusted}, for known, no more"
 

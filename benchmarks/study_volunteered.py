@@ -1,0 +1,173 @@
+"""Labels that nobody asked for, of items that were chosen in some way: do answers of the default design hold?
+
+    python benchmarks/study_volunteered.py [--pools 30] [--seed 1] [--minutes 15] [--rows volunteered.jsonl]
+    ... --report
+
+Pools are those of `fitted_pools.py`. A campaign asks for F1; before it does, 10, 40 or 150 items are labelled that it
+did not ask for: random ones, those of the highest scores, positives alone, errors alone, or those that a further score
+chose, which tells more of labels than the pool's own. Answers are looked at with no label besides, with 30 and 120
+more, as they are, and if these labels were always taken for random ones, or for known ones alone. --report writes how
+often 95 % intervals hold and their score, with standard errors of means over campaigns, and how often which is done;
+and what other odds would do that labels are random, which are even at first and then 20 to 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from _rows import Rows, add_row_options, read_rows, sharded, without_row
+from fitted_pools import fitted
+
+import bayes_assess as ba
+from bayes_assess.sessions import volunteered
+
+LOOKS, BATCH, MISS = (0, 30, 120), 10, 2 / (1 - 0.95)
+TOLD = (10, 40, 150)
+KEY = ("choice", "told", "seed", "pool")
+WAYS, FIGURES, FEWEST = ("package", "random", "known"), ("held", "score"), 5
+AS_THEY_ARE, ODDS = np.array([1.0, 20.0, 20.0]), (1.0, 4.0, 20.0, 100.0)  # by look
+CHOICES = ("random", "highest scores", "positives", "errors", "another score")
+
+
+def chosen(
+    choice: str, n: int, rng: np.random.Generator, score: np.ndarray, predictions: np.ndarray, labels: np.ndarray
+) -> np.ndarray:
+    """Choose items whose labels are told, at most `n`.
+
+    Examples
+    --------
+    >>> labels = np.array([1, 0, 1, 0])
+    >>> rng, score, predictions = np.random.default_rng(0), np.array([0.9, 0.8, 0.2, 0.1]), np.array([1, 1, 0, 0])
+    >>> [chosen(choice, 2, rng, score, predictions, labels).tolist() for choice in ("highest scores", "errors")]
+    [[0, 1], [1, 2]]
+    """
+    order = rng.permutation(len(labels))
+    if choice == "highest scores":
+        return np.argsort(-score, kind="stable")[:n]
+    if choice == "another score":
+        return np.argsort(-(rng.normal(2.0 * labels, 1.0)))[:n]
+    kept = {"random": np.ones(len(labels), bool), "positives": labels == 1, "errors": predictions != labels}[choice]
+    return np.sort(order[kept[order]][:n])
+
+
+@lru_cache(1)
+def made(seed: int, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return scores, predictions and labels of one of `fitted_pools.pools`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fits that have not converged
+        return fitted(number, np.random.default_rng([seed, number]))[:3]
+
+
+@contextmanager
+def taken_for(way: str) -> Iterator[None]:
+    """Let labels that nobody asked for be taken for random ones, or for known ones alone, whatever they show."""
+    own, models = volunteered._of_asked_alone, {"random": lambda session: None, "known": _asked_alone}
+    volunteered._of_asked_alone = models.get(way, own)
+    try:
+        yield
+    finally:
+        volunteered._of_asked_alone = own
+
+
+def _asked_alone(session: Any) -> Any:
+    return session._volunteered.model
+
+
+def campaign(pool: ba.Pool, labels: np.ndarray, told: np.ndarray, seed: int) -> dict[str, Any]:
+    """Tell labels, ask for others, and say what every look found."""
+    question = ba.Metric("f1", positive=1)
+    truth, found = float(question.truth(pool, labels)), {f"{way} {x}": [] for way in WAYS for x in FIGURES}
+    found |= {"log_odds": [], "unlike": []}
+    session = ba.assess(pool, question, seed=seed, engine="eager")
+    session.tell(told, labels[told])
+    for look in LOOKS:
+        while session.labels_used < min(len(told) + look, pool.n_items - BATCH):
+            ids = session.ask(BATCH).ids
+            session.tell(ids, labels[ids])
+        for way in WAYS:
+            with taken_for(way):
+                low, high = session.result().interval
+            outside = max(low - truth, truth - high, 0)
+            for name, value in zip(FIGURES, (outside <= 1e-9, high - low + MISS * outside), strict=True):
+                found[f"{way} {name}"].append(round(float(value), 5))
+        seen = session._volunteered
+        found["log_odds"].append(round(float(seen.log_odds), 2))
+        found["unlike"].append(bool(seen.unlike))
+    return found
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    """Write a table of means by choice and way, and one of other odds."""
+    lines = ["| labels told | taken for | campaigns | held | interval score |", "|" + "---|" * 5]
+    for choice in CHOICES:
+        some = [row for row in rows if row["choice"] == choice]
+        chosen = np.array([(np.array(row["log_odds"]) < 0) | row["unlike"] for row in some])
+        ways = dict(
+            zip(WAYS, (f"chosen in {_figures(chosen.mean(0))}", "random ones", "known ones alone"), strict=True)
+        )
+        for way, said in ways.items():
+            held, score = (np.array([row[f"{way} {x}"] for row in some]) for x in FIGURES)
+            lines.append(f"| {choice} | {said} | {len(some)} | {_figures(held.mean(0))} | {_with_errors(score)} |")
+    lines += ["", "| odds | labels told | taken for chosen | interval score less that as it is |", "|" + "---|" * 4]
+    for odds in ODDS:
+        for choice in CHOICES:
+            some = [row for row in rows if row["choice"] == choice]
+            as_now, scores = (_scores(some, each) for each in (AS_THEY_ARE, np.full(3, odds)))
+            lines.append(
+                f"| {odds:g} | {choice} | {_figures(scores[1].mean(0))} | {_with_errors(scores[0] - as_now[0])} |"
+            )
+    return "\n".join(lines)
+
+
+def _scores(rows: list[dict[str, Any]], odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores by other odds that labels are random, and whether they are taken for chosen, (rows, looks)."""
+    log_odds, unlike, random, known = (
+        np.array([row[x] for row in rows]) for x in ("log_odds", "unlike", "random score", "known score")
+    )
+    chosen = (log_odds + np.log(odds / AS_THEY_ARE) < 0) | unlike
+    return np.where(chosen, known, random), chosen
+
+
+def _figures(values: np.ndarray) -> str:
+    return " ".join(f"{value:.2f}" for value in values)
+
+
+def _with_errors(values: np.ndarray) -> str:
+    errors = values.std(0) / np.sqrt(len(values))
+    return " ".join(f"{m:.2f} ({e:.2f})" for m, e in zip(values.mean(0), errors, strict=True))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a set, or report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_row_options(parser, "volunteered.jsonl")
+    parser.add_argument("--pools", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    if options.report:
+        print(report(read_rows(options.rows)))
+        return
+    rows = Rows(options.rows, KEY)
+    turns = [(number, (number + i) % len(CHOICES)) for number in range(options.pools) for i in range(len(CHOICES))]
+    wanted = (
+        ({"choice": CHOICES[i], "told": TOLD[number % len(TOLD)], "seed": options.seed}, number, i)
+        for number, i in turns
+    )
+    keyed = ((row | {"pool": number}, i) for row, number, i in sharded(wanted, options.shard))
+    for row, i in without_row(keyed, rows, options.minutes):
+        score, predictions, labels = made(row["seed"], row["pool"])
+        rng = np.random.default_rng([93, row["seed"], row["pool"], i])
+        told = chosen(row["choice"], row["told"], rng, score, predictions, labels)
+        if len(told) >= FEWEST:
+            pool = ba.Pool(scores=score, predictions=predictions, classes=[0, 1])
+            rows.add(row | campaign(pool, labels, told, row["pool"]))
+
+
+if __name__ == "__main__":
+    main()
