@@ -43,7 +43,13 @@ def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
         )
     array = whole(array) if array.dtype.kind == "f" else iso_text(array)
     if array.dtype.kind not in "iuU":
-        row = _first_odd(array)
+        row, kinds = _first_odd(array), {isinstance(value, str) for value in array}
+        if kinds == {True, False}:
+            text = next(i for i, value in enumerate(array) if isinstance(value, str))
+            raise PoolError(
+                f"Ids must be all of one kind, but row {row_no(row)} has {show(array[row])} and row {row_no(text)} "
+                f"has {show(array[text])}; convert all of them to text."
+            )
         raise PoolError(
             f"Ids must be integers, text, dates, times or UUIDs, but row {row_no(row)} has {show(array[row])}; convert "
             "them to text."
