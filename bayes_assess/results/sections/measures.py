@@ -12,8 +12,9 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import formats_of
 from bayes_assess.questions import Metric
 from bayes_assess.results import plots
-from bayes_assess.results._in_words import title_of
+from bayes_assess.results._in_words import measure_in_words, title_of
 from bayes_assess.results.evidence.kinds import MeasureEvidence
+from bayes_assess.results.plots._drawing import LONGEST_NAME
 from bayes_assess.results.sections.section import Section
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Measures(Section):
         """Draw estimates with intervals, those of random items alone as pale bars, and exact answers."""
         known = self.evidence
         return plots.forest(
-            known.groups.tolist(),
+            self._names_beside(),
             known.value,
             known.ends,
             prior=known.second,
@@ -62,6 +63,20 @@ class Measures(Section):
             prior_label=f"without trusting the {known.trusted}",
             ax=ax,
         )
+
+    def _names_beside(self) -> list[str]:
+        """Return the names of measures where there is room; else shorter ones, in which those of groups are whole."""
+        names, by = self.evidence.groups.tolist(), self.question.by
+        if max(map(len, names)) <= LONGEST_NAME:
+            return names
+        names = [measure_in_words(name) for name in names]
+        if max(map(len, names)) <= LONGEST_NAME or not isinstance(by, str):
+            return names
+        parts = [name.partition(f" ({by} ") for name in names]
+        if not all(mark for _, mark, _ in parts):
+            return names
+        alone = len({measure for measure, *_ in parts}) == 1  # which the title names
+        return [group[:-1] if alone else f"{measure}: {group[:-1]}" for measure, _, group in parts]
 
     def columns(self) -> dict[str, Array]:
         """Columns beside estimates and intervals."""

@@ -98,6 +98,34 @@ def test_figures_of_measures_name_both_intervals():
     assert ax.get_xlabel() == "80% credible intervals"
 
 
+@pytest.mark.parametrize(
+    ("measures", "column", "shown"),
+    [
+        ("balanced_accuracy", "site", ["balanced_accuracy (site north)", "balanced_accuracy (site south)"]),
+        ("balanced_accuracy", "hospital", ["north", "south"]),
+        ("matthews_corrcoef", "in_hospital", ["north", "south"]),
+        (
+            ["balanced_accuracy", "recall"],
+            "hospital",
+            ["balanced accuracy: north", "balanced accuracy: south", "recall: north", "recall: south"],
+        ),
+        ("specificity", "ward", ["specificity (ward north)", "specificity (ward south)"]),
+    ],
+)
+def test_names_of_groups_are_whole_where_those_of_measures_leave_no_room(measures, column, shown):
+    pool = ba.Pool(scores=np.linspace(0.01, 0.99, 60), groups={column: ["north", "south"] * 30})
+    a = ba.assess(pool, ba.Metric(measures, by=column), design="passive")
+    a.tell(a.ask(6).ids, [0, 1, 0, 1, 1, 0])
+    assert row_names(a.result().plot()) == shown
+
+
+def test_a_figure_of_errors_by_system_names_the_systems():
+    pool = ba.Pool(predictions=np.linspace(1, 5, 60), bounds=(1, 5), groups={"system": ["gpt-x", "claude-y"] * 30})
+    a = ba.assess(pool, ba.Metric("mae", by="system"))
+    a.tell(a.ask(6).ids, [1, 2, 3, 4, 5, 3])
+    assert row_names(a.result().plot()) == ["claude-y", "gpt-x"]  # MAE by system, says the title
+
+
 def test_forest_takes_names_as_they_are():
     ax = plots.forest(["$\\bad", "x" * 99, 3], [0.1, 0.2, 0.3], [[0, 1]] * 3)
     draw(ax.figure)
