@@ -72,7 +72,17 @@ def started(assessment: Assessment) -> str:
         lines.append("Labels of an item may differ: it may be asked again, and stand in a sheet several times.")
     if pool.multilabel:
         lines.append("An item has all of its labels at once, such as a;b, or - where none applies.")
+    elif (joint := _joint_class(pool)) is not None:
+        lines.append(
+            f"{joint!r} is taken for one class: if items may have several labels, start again with --multilabel."
+        )
     return "\n".join([*lines, *_highest_cost(question, pool)])
+
+
+def _joint_class(pool: Pool) -> str | None:
+    """Return a class that reads as several of the others, such as a;b beside a."""
+    names = [str(name) for name in pool.classes.tolist()] if pool.classes.dtype.kind == "U" else []
+    return next((name for name in names if ";" in name and {part.strip() for part in name.split(";")} & {*names}), None)
 
 
 @started.register
