@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from bayes_assess.cli.echo import echo
 
-_TWICE = re.compile(r"(--[\w-]+) or \w+=(?:\[\.\.\.\]|\{\.\.\.\})")
+_TWICE = re.compile(r"(--[\w-]+) or \w+=(?:\[\.\.\.\]|\{\.\.\.\}|True\b)")
 _DESIGN = re.compile(r"'(\w+)' with (\w+)='(\w+)'")
 _ARGUMENT = re.compile(
     r"(?<![\w.'\"(=:-])(?P<name>[a-z_]+)="
-    r"(?:\[\.\.\.\]|\{\.\.\.\}|'(?P<text>[^']*)'|(?P<number>[0-9][\w.]*\w|[0-9])|\((?P<pair>[\w.-]+, [\w.-]+)\))?"
+    r"(?:\[\.\.\.\]|\{\.\.\.\}|True\b|'(?P<text>[^']*)'"
+    r"|(?P<number>[0-9][\w.]*\w|[0-9])|\((?P<pair>[\w.-]+, [\w.-]+)\))?"
 )
 # Names alone: such as are no words of English, and words that a value was found for.
 _NAME = re.compile(r"(?<![\w.'\"`(=:-])([a-z]+(?:_[a-z]+)+(?![\w='\"`(]|\.\w)|(?<= for )[a-z]+(?=; found | [<>]=? ))")
@@ -36,6 +37,8 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
     'Such as --width 0.05; name them as --classes, with --design random.'
     >>> with_options("By --classes or classes=[...].", options)
     'By --classes.'
+    >>> with_options("By --multilabel or multilabel=True; pass multilabel=True.", {"multilabel": "--multilabel"})
+    'By --multilabel; pass --multilabel.'
     >>> with_options("By bounds=(0, 100), or bounds=(-inf, inf).", {"bounds": "--bounds"})
     'By --bounds 0,100, or --bounds=-inf,inf.'
     >>> with_options("By 'poisson' with labels='curve', such as poisson:labels=curve.", {"labels": "--labels"})

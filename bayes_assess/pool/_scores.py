@@ -266,5 +266,6 @@ def _blame(part: np.ndarray, start: int) -> None:
             raise PoolError(f"The score in {place} {problem.format(value=float(values[column]))}.")
     raise PoolError(
         f"The scores of row {row_no(row)} sum to {total[at]:.6g}, not 1 (tolerance {ROW_SUM_TOLERANCE:g}); "
-        "normalise: scores / scores.sum(axis=1, keepdims=True)."
+        "normalise: scores / scores.sum(axis=1, keepdims=True). Where an item may have several labels, or none, say "
+        "so, by --multilabel or multilabel=True."
     )

@@ -45,6 +45,22 @@ def test_a_campaign_runs_from_start_to_status(pool_file, tmp_path):
     assert f"f1_micro {result.estimate:.3f}, 95% asymptotic interval" in out
 
 
+def test_several_labels_without_the_option_are_told_of(tmp_path):
+    """Each set was a class of its own, and nothing said so."""
+    pool = write_csv(tmp_path / "pool.csv", {"prediction": ["ant", "bee", "ant;bee", "-"]})
+    out = done("start", pool, "--question", "metric", "--measure", "f1_macro", "--out", tmp_path / "run.db")
+    assert "'ant;bee' is taken for one class: if items may have several labels, start again with --multilabel." in out
+    other = write_csv(tmp_path / "other.csv", {"prediction": ["x;y", "z"]})  # nothing says that these are two
+    assert "--multilabel" not in done("start", other, "--out", tmp_path / "other.db")
+
+
+def test_what_needs_several_labels_names_the_option_as_it_is_written(pool_file, tmp_path):
+    """It said --multilabelTrue."""
+    options = ("--question", "metric", "--measure", "f1_samples", "--out", tmp_path / "run.db")
+    assert "; pass --multilabel to the pool." in refused("start", pool_file, *options, "--prediction", "label")
+    assert "or none, say so, by --multilabel." in refused("start", pool_file, *options)
+
+
 def test_agreement_is_said_where_wrong_labels_cannot_be_known(pool_file, tmp_path):
     run = tmp_path / "run.db"
     done("start", pool_file, "--multilabel", "--question", "metric", "--measure", "f1_micro", "--out", run)

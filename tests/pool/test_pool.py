@@ -282,6 +282,10 @@ def test_what_has_the_ids_for_an_index_is_in_their_order(arguments, named):
         ({"scores": [[0.5, 0.5], [1.5, -0.5]]}, "row 1, column 1 is -0.5, a negative probability"),
         ({"scores": [[0.5, 0.5], [0.5, 1.5]]}, "row 1, column 1 is 1.5, more than 1"),
         ({"scores": [[0.5, 0.5], [0.5, 0.4]]}, r"row 1 sum to 0.9, not 1 .*normalise: scores / scores.sum"),
+        (
+            {"scores": [[0.5, 0.5], [0.9, 0.8]]},
+            r"row 1 sum to 1.7, .* may have several labels, or none, .*multilabel=T",
+        ),
         ({"scores": [0.5, np.nan]}, "score in row 1 is NaN"),
         ({"scores": [0.5, -np.inf]}, "score in row 1 is infinite"),
         ({"scores": [0.5, 1 + 1e-7]}, r"row 1 is 1.0000001; P\(positive\) .* rounding, pass np.clip\(scores, 0, 1\)"),
