@@ -12,7 +12,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
@@ -239,6 +239,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)  # the first example imports what reads logs
 @given(JSON, st.sampled_from([".json", ".jsonl"]), st.booleans())
 def test_anything_else_gives_our_errors_or_a_pool(tmp_path_factory, content, suffix, wrapped):
     path = tmp_path_factory.mktemp("any") / f"log{suffix}"
