@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import unicodedata
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
@@ -261,6 +262,10 @@ def read_sheet(
     )
 
 
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
 class _Respelled:
     """What was taken for something else."""
 
@@ -269,8 +274,8 @@ class _Respelled:
         self._texts: dict[tuple[str, str], dict[str, int]] = {}  # rows by kind and meaning, and by spelling
 
     def note(self, kind: str, text: str, meaning: str, exact: bool) -> None:
-        """Take note of a text, unless it is what it stands for."""
-        if not exact:
+        """Take note of a text, unless it is what it stands for, or reads so, its letters composed otherwise."""
+        if not exact and not (kind == "label" and _composed(text) == _composed(meaning)):
             texts = self._texts.setdefault((kind, meaning if kind == "label" else ""), {})
             key = text if kind == "label" else f"{text.strip()!r} for {meaning!r}"
             texts[key] = texts.get(key, 0) + 1

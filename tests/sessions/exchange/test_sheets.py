@@ -186,6 +186,19 @@ def test_sets_of_labels_are_read_from_lists_in_writing_and_with_gaps():
     assert match("dog, cat").problem.endswith("; several names stand between semicolons, such as 'dog;cat'")
 
 
+def test_nothing_is_said_of_letters_that_are_composed_otherwise(folder):
+    """What was said took 'Ödem' for 'Ödem', which reads alike: macOS composes letters so."""
+    names = ["\N{LATIN CAPITAL LETTER O WITH DIAERESIS}dem", "none"]
+    pool = ba.Pool(predictions=names, ids=["a", "b"])
+    path = sheet_of(folder, ("a", "O\N{COMBINING DIAERESIS}dem"), ("b", "none"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ba.read_labels(path, pool)[1].tolist() == names
+    path = sheet_of(folder, ("a", "o\N{COMBINING DIAERESIS}dem"), ("b", "none"))
+    with pytest.warns(UserWarning, match="Took 'o\N{COMBINING DIAERESIS}dem' for"):
+        ba.read_labels(path, pool)
+
+
 def test_what_was_taken_for_something_else_is_said(folder):
     path = sheet_of(folder, ("855.0", "Good"), ("7", "good "), ("a1", "bad"))
     with pytest.warns(UserWarning, match="Took") as said:
