@@ -84,6 +84,7 @@ def test_measures_learn_nothing_from_labels_that_something_chose_which_tells_of_
     assert holds(result).all()
     assert result.guarantee == "credible"
     assert "and count as known, no more" in result.summary()
+    assert "as the 60 labels suggest" in result.summary()
     monkeypatch.setattr(volunteered, "_of_asked_alone", lambda session: None)
     assert not holds(result_after(world, question, chosen(world))).all()  # as of random items
 

@@ -83,6 +83,11 @@ class BeliefDraws(OnMeasures):
         """What functions of the measures lean on, such as leads, where random items contradict the belief, too."""
         return self.assumption if self.all_certain else self._taken()
 
+    @property
+    def labels_learned(self) -> int:
+        """Labels that the belief has learned: all but those that count as known, no more."""
+        return self.labels_used - int(self.found.known.sum())
+
     def _taken(self) -> str:
         """Say what is taken to hold, and of which measures random items contradict it."""
         taken = (
@@ -91,7 +96,7 @@ class BeliefDraws(OnMeasures):
             else "Items with the same predictions are taken to be alike,"
         )
         but = f", although random items contradict that for {self.named_contradicted}" * bool(np.any(self.contradicted))
-        return f"{taken} as {labels_suggest(self.labels_used)}{but}."
+        return f"{taken} as {labels_suggest(self.labels_learned)}{but}."
 
     @property
     def names_said(self) -> np.ndarray:

@@ -170,7 +170,7 @@ class Believed(BeliefDraws):
     @property
     def if_alike(self) -> str:
         """What credible intervals lean on, within a sentence."""
-        known = labels_suggest(self.labels_used)
+        known = labels_suggest(self.labels_learned)
         return (
             f"if the scores rank as {known}"
             if self._scored

@@ -79,7 +79,7 @@ class BelievedCurve(RankedCurve):
 
     def answer(self) -> list[str]:
         """Say the answer, a sentence per line."""
-        n, known = self.n_items, labels_suggest(self.evidence.labels_used)
+        n, known = self.n_items, labels_suggest(self.evidence.labels_learned)
         tenth, (value, lower, upper) = max(1, n // 10), self._at(n)
         first = rounded(self._at(tenth)[0])
         said = f"Precision is {first} in the first {tenth:,} items and {rounded(value)} in all {n:,}"
