@@ -25,7 +25,7 @@ from bayes_assess.sessions.course import Course, Volunteered
 _ONE_IN = 1_000  # campaigns, in which chance makes labels differ so much
 _ENOUGH = 10  # labels of each kind
 _FEWEST = 5  # labels that may have been chosen by what they say
-_ODDS = 20.0  # that labels were not, before any is known; even if too few were asked for to contradict them
+_ODDS = 20.0  # that they were not, before any label is known; even odds while fewer labels than enough were asked for
 _UNLIKE = (
     "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
     f"makes them in fewer than one of {_ONE_IN:,} campaigns: they were chosen by something that tells of labels. "
@@ -87,10 +87,8 @@ def _compared(
         model = CurveLabels.before_labels(cells.events, asked.shape[1]).learned(asked.astype(np.float64))
     first, told = (Completion(state.event, state.row, state.errors, counts).events for counts in (asked, others))
     if_random = _log_evidence(state.belief) - _log_evidence(model.curve)
-    enough = asked.sum() >= _ENOUGH
-    log_odds = (
-        np.log(_ODDS if enough else 1.0) + if_random - _log_chance_of_chosen(cells.events, told, np.asarray(state.row))
-    )
+    if_chosen, enough = _log_chance_of_chosen(cells.events, told, np.asarray(state.row)), asked.sum() >= _ENOUGH
+    log_odds = float(np.log(_ODDS if enough else 1.0) + if_random - if_chosen)
     # Of the curve alone: a cell with one label would seem to have been as that label says.
     expected = np.asarray(model.weights, np.float64) @ np.asarray(model.curve.deciding.share, np.float64)
     chances = [chance_of_difference(first, told, expected)]
