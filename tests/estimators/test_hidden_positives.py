@@ -54,6 +54,16 @@ def test_labelled_items_of_the_bulk_are_what_they_are():
     np.testing.assert_allclose(found.draws(0.9), 16 / (10 + 12 + 16), rtol=1e-9)  # no more than there are
 
 
+def test_items_that_are_known_alone_are_what_they_are_too():
+    known = np.array([[60, 4], [0, 0], [0, 0]])
+    setting = ba.Metric("f1").setting(ba.Pool(scores=SCORES), strata=RankStrata(100))
+    rates, bulk = np.tile([0, 0, 0.8], (5, 1)), np.array([True, False, False])
+    parts = np.random.default_rng(0), setting.reward, rates, np.full_like(rates, 1e12), COUNTS, bulk
+    found = HiddenPositives.drawn(*parts, known)
+    assert found.unlabelled.sum() == 16
+    np.testing.assert_allclose(found.draws(0.5), 16 / (10 + 12 + 12), rtol=1e-9)
+
+
 def test_the_bulk_is_rarely_positive_and_never_predicted_so():
     size = np.array([1000, 100, 10, 0])
     expected = np.array([0.001, 0.3, 0.9, 0.0])  # 40 of 1,110: the half of it is 0.018

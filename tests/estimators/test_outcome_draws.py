@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import bayes_assess as ba
 from bayes_assess.estimators import posterior_measure as posterior_measure_module
@@ -82,6 +83,28 @@ def test_measures_of_many_classes_tell_labels_of_errors_what_share_of_prediction
     monkeypatch.setattr(ErrorLabels, "given_accuracy", lambda belief, right: belief)
     without = measure_draws(np.random.default_rng(0), setting.reward, curves, strength, counts, completion)
     assert draws.mean() - without.mean() > 5 * np.sqrt((draws.var() + without.var()) / N)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_items_that_are_known_alone_count_and_teach_nothing(n_classes):
+    predictions = np.repeat(np.arange(n_classes), 30)
+    pool = ba.Pool(predictions=predictions, classes=list(range(n_classes)))
+    setting = ba.Metric("accuracy").setting(pool, strata=RankStrata(1))
+    on, size = setting.cells.events, np.asarray(setting.reward.size)
+    learned, known = np.tile([1, 3], (len(size), 1)), np.tile([6, 1], (len(size), 1))
+    outcomes = np.zeros((len(size), n_classes), int)
+    np.put_along_axis(outcomes, on.outcome[:, None], (learned + known)[:, 1:], 1)
+    np.put_along_axis(outcomes, (on.outcome[:, None] + 1) % n_classes, (learned + known)[:, :1], 1)
+    curves, strength = np.full((N, len(size)), 0.5), np.full((N, len(size)), 4.0)
+    completion = Completion(on.outcome, on.row, on.errors, outcomes)
+    np.testing.assert_array_equal(completion.events, learned + known)
+    rng = np.random.default_rng(0)
+    draws = measure_draws(rng, setting.reward, curves, strength, learned, completion, known=known)[:, 0]
+    rest, rate = size - (learned + known).sum(1), (2 + 3) / (4 + 4)
+    shown = rest * rate + (learned + known)[:, 1]
+    if not on.about_agreement:  # of predicted negatives those without the event are right
+        shown = np.where(predictions[[0, -1]] == on.outcome, shown, size - shown)
+    assert abs(draws.mean() - shown.sum() / size.sum()) < 5 * draws.std() / np.sqrt(N)
 
 
 def test_precautions_count_in_medians_by_as_much_as_they_are_more_probable_than_the_rest():

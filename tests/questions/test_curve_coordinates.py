@@ -63,6 +63,16 @@ def test_groups_and_kinds_of_items_have_effects_side_by_side(n_groups, n_kinds, 
     np.testing.assert_array_equal(np.equal.outer(found.many, found.many), same)
 
 
+def test_scores_tell_more_in_some_of_many_groups_but_not_of_many_kinds():
+    cell = np.arange(180)
+    empty = EMPTY._replace(groups=np.zeros((180, 0)), feature=np.zeros(180))
+    group, kind = cell % 12, cell % 15
+    assert with_groups(empty, cell, group=group).group_effects == ("effect", "steepness")
+    assert with_groups(empty, cell, kind=kind).group_effects == ("effect",)
+    assert with_groups(empty, cell, group=group % 4, kind=kind % 9).group_effects == ("effect",)
+    assert with_groups(empty, cell, group=group % 8).group_effects == ("effect", "steepness", "lapses")
+
+
 def test_very_many_kinds_share_parameters_by_their_numbers_of_items():
     """Of 30 kinds with 1 to 30 items that of 1 is with that of 2, if those of like sizes are together."""
     kind = np.repeat(np.arange(30), np.arange(1, 31))

@@ -135,6 +135,24 @@ def test_items_are_chosen_by_what_was_asked_for(world, monkeypatch):
     assert learned_nothing < found()
 
 
+def test_labels_of_errors_are_those_that_were_asked_for():
+    rng = np.random.default_rng(0)
+    label, logits = rng.integers(3, size=2_000), rng.normal(size=(2_000, 3))
+    logits[np.arange(2_000), label] += 1.5
+    scores = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    pool = ba.Pool(scores=scores)
+    a = ba.assess(pool, ba.Metric("f1_macro"), seed=0)
+    told = np.flatnonzero((pool.predictions == 0) & (label == 2))[:60]
+    a.tell(told, label[told])
+    asked = a.ask(60).ids
+    a.tell(asked, label[asked])
+    wrong = pool.predictions[asked] != label[asked]
+    expected = np.zeros((3, 3))
+    np.add.at(expected, (pool.predictions[asked][wrong], label[asked][wrong]), 1)
+    np.testing.assert_array_equal(volunteered.believed_state(a).errors.counts, expected)
+    assert KNOWN in a.result().summary()
+
+
 def test_plans_learn_nothing_from_them_either(world):
     pool, label = world
     a = ba.assess(pool, ba.Metric("f1"), seed=0)

@@ -85,7 +85,7 @@ class BeliefDraws(OnMeasures):
 
     @property
     def labels_learned(self) -> int:
-        """Labels that the belief has learned: all but those that count as known, no more."""
+        """Labels from which something is learned of other items: all, unless some count as known, no more."""
         return self.labels_used - int(self.found.known.sum())
 
     def _taken(self) -> str:

@@ -41,6 +41,11 @@ class Told(ABC):
         """Labels told so far."""
 
     @property
+    def labels_learned(self) -> int:
+        """Labels from which something is learned of other items: all, unless some count as known, no more."""
+        return self.labels_used
+
+    @property
     @abstractmethod
     def n_skipped(self) -> int:
         """Items that were set aside."""
