@@ -62,6 +62,8 @@ def test_items_that_are_known_alone_are_what_they_are_too():
     found = HiddenPositives.drawn(*parts, known)
     assert found.unlabelled.sum() == 16
     np.testing.assert_allclose(found.draws(0.5), 16 / (10 + 12 + 12), rtol=1e-9)
+    all_positive = HiddenPositives.drawn(*parts[:2], np.ones_like(rates), *parts[3:], known)
+    assert all_positive.believed.tolist() == [16] * 5
 
 
 def test_the_bulk_is_rarely_positive_and_never_predicted_so():

@@ -111,6 +111,7 @@ def test_a_campaign_goes_on_as_it_was(world, engine, tmp_path):
     for _ in range(3):
         queries = a.ask(20)
         a.tell(queries.ids, label[queries.ids])
+    assert a._state.other is None  # once they are chosen, nothing is left of it
     again = ba.resume(shutil.copy(tmp_path / "j.jsonl", tmp_path / "copy.jsonl"), pool)
     assert KNOWN in a.result().summary()
     assert again.result().summary() == a.result().summary()
@@ -191,7 +192,9 @@ def test_other_questions_say_so_too(world):
     a.tell(told, label[told])
     queries = a.ask(60)
     a.tell(queries.ids, label[queries.ids])
-    assert KNOWN in a.result(question=ba.Metric("recall")).summary()
+    said = a.result(question=ba.Metric("recall")).summary()
+    assert KNOWN in said
+    assert "as the 60 labels suggest" in said
 
 
 def test_a_few_are_not_compared(world):
