@@ -23,7 +23,13 @@ from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.contradiction import contradicting_level
-from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
+from bayes_assess.estimators.posterior_measure import (
+    Completion,
+    PosteriorMeasure,
+    labelled_events,
+    measure_draws,
+    posterior_measure,
+)
 from bayes_assess.estimators.rough_measure import rough_measure_draws
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
@@ -344,7 +350,7 @@ class VarianceReduction(Design[BeliefState]):
             )
 
         nothing, events = np.zeros_like(items), np.asarray(state.belief.counts).astype(np.int64)
-        known = Completion(state.event, state.row, state.errors, state.counts).events - events
+        known = labelled_events(state.event, state.counts) - events
         with engine.eager(self.is_eager(state)), in_64_bits():
             share, strength, _ = drawn(state.belief, _N_RESULT)
             return draws((nothing, items)), draws((items, nothing))

@@ -191,9 +191,20 @@ class Completion(NamedTuple):
     @property
     def events(self) -> Int[np.ndarray, "K 2"]:
         """Labelled items without and with the event."""
-        counts = np.asarray(self.counts)
-        shown = (counts * (np.arange(counts.shape[1]) == np.asarray(self.event)[:, None])).sum(1)
-        return np.stack([counts.sum(1) - shown, shown], axis=-1)
+        return labelled_events(self.event, self.counts)
+
+
+def labelled_events(event: Int[Array, " K"], counts: Int[Array, "K O"]) -> Int[np.ndarray, "K 2"]:
+    """Count labelled items without and with the event, an outcome of every cell; -1 where none is.
+
+    Examples
+    --------
+    >>> labelled_events(np.array([1, 0, -1]), np.array([[2, 3], [2, 3], [2, 3]])).tolist()
+    [[2, 3], [3, 2], [5, 0]]
+    """
+    counts = np.asarray(counts)
+    shown = (counts * (np.arange(counts.shape[1]) == np.asarray(event)[:, None])).sum(1)
+    return np.stack([counts.sum(1) - shown, shown], axis=-1)
 
 
 def measure_draws(

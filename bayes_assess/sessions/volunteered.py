@@ -14,7 +14,7 @@ from bayes_assess.designs import State
 from bayes_assess.designs._belief_state import BeliefState, MeasurePosterior
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws
 from bayes_assess.estimators.differing_labels import chance_of_difference, log_chance_if_chosen
-from bayes_assess.estimators.posterior_measure import Completion
+from bayes_assess.estimators.posterior_measure import labelled_events
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import ConfusionMatrix, Question
@@ -85,7 +85,7 @@ def _compared(
     """Learn the labels that were asked for alone, and look at the others by what they say."""
     with engine.eager():
         model = CurveLabels.before_labels(cells.events, asked.shape[1]).learned(asked.astype(np.float64))
-    first, told = (Completion(state.event, state.row, state.errors, counts).events for counts in (asked, others))
+    first, told = (labelled_events(state.event, counts) for counts in (asked, others))
     if_random = _log_evidence(state.belief) - _log_evidence(model.curve)
     if_chosen, enough = _log_chance_of_chosen(cells.events, told, np.asarray(state.row)), asked.sum() >= _ENOUGH
     log_odds = float(np.log(_ODDS if enough else 1.0) + if_random - if_chosen)

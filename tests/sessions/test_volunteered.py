@@ -20,13 +20,17 @@ def world():
     return ba.Pool(scores=scores, groups={"site": rng.integers(0, 3, N)}), label
 
 
-def result_after(world, question, told, n=60, **options):
+def session_after(world, question, told, n=60, **options):
     pool, label = world
     a = ba.assess(pool, question, seed=0, **options)
     a.tell(told, label[told])
     queries = a.ask(n)
     a.tell(queries.ids, label[queries.ids])
-    return a.result()
+    return a
+
+
+def result_after(world, question, told, n=60, **options):
+    return session_after(world, question, told, n, **options).result()
 
 
 def summary_after(world, question, told, n=60, **options):
@@ -155,12 +159,7 @@ def test_labels_of_errors_are_those_that_were_asked_for():
 
 
 def test_plans_learn_nothing_from_them_either(world):
-    pool, label = world
-    a = ba.assess(pool, ba.Metric("f1"), seed=0)
-    told = positives(world)
-    a.tell(told, label[told])
-    queries = a.ask(60)
-    a.tell(queries.ids, label[queries.ids])
+    a = session_after(world, ba.Metric("f1"), positives(world))
     low, high = a.result().interval
     plan = a.plan(width=0.5 * (high - low), futures=8)
     assert a.labels_used < plan.labels[-1]
@@ -186,12 +185,7 @@ def test_designs_that_take_them_for_known_say_no_more(world):
 
 
 def test_other_questions_say_so_too(world):
-    pool, label = world
-    a = ba.assess(pool, ba.Metric("f1"), seed=0)
-    told = errors(world)
-    a.tell(told, label[told])
-    queries = a.ask(60)
-    a.tell(queries.ids, label[queries.ids])
+    a = session_after(world, ba.Metric("f1"), errors(world))
     said = a.result(question=ba.Metric("recall")).summary()
     assert KNOWN in said
     assert "as the 60 labels suggest" in said
