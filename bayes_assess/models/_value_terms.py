@@ -27,6 +27,7 @@ SHARES = np.array([0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3])  # pi
 OWN, LEAST = 6.0, 0.0005  # kappa, epsilon
 _AT_LOSS, _MOST_AT_LOSS = 0.25, 0.5  # lambda
 PARTS, PART_PRIOR, GATHERED = 5, 0.5, 1.0  # B, of h, eta
+_SURPRISE = np.log(100.0)  # of labels that lie on fewer classes by accident
 
 
 class Terms(NamedTuple):
@@ -101,6 +102,33 @@ def spread_out(part: Float[Array, "*shape B"], values: Float[Array, " C"], xp: M
 def grain(values: Float[Array, " C"], xp: ModuleType) -> Float[Array, ""]:
     """Return the variance that rounding to the classes takes from labels or adds, in units of the range."""
     return (xp.ptp(values) / (len(values) - 1)) ** 2 / 12
+
+
+def step_of_labels(times: Float[Array, " C"], xp: ModuleType) -> Int[Array, ""]:
+    """Return the widest step between classes in which all labels are apart, if that is no accident; 1 otherwise.
+
+    Judges may give any number where people give whole grades. Of labels that lie anywhere each is one step or several
+    from the most frequent one with a probability of one over the step, but for the first, which the step is from.
+
+    Parameters
+    ----------
+    times : (C,)
+        How many labels are of every class.
+    xp : module
+
+    Examples
+    --------
+    >>> step_of_labels(np.array([9, 0, 2, 0, 1, 0, 0, 0, 0]), np).item()  # three labels that are not the first
+    1
+    >>> step_of_labels(np.array([9, 0, 2, 0, 6, 0, 0, 0, 0]), np).item()
+    2
+    """
+    n_classes, usual = len(times), xp.argmax(times)
+    away, steps = xp.abs(xp.arange(n_classes) - usual), xp.arange(1, max(n_classes, 2))
+    fits = ((times == 0) | (away % steps[:, None] == 0)).all(1)
+    widest = xp.where(fits, steps, 1).max()
+    surprise = (times.sum() - times[usual] - 1) * xp.log(widest)
+    return xp.where(surprise >= _SURPRISE, widest, 1)
 
 
 def within(

@@ -68,6 +68,7 @@ from bayes_assess.models._value_terms import (
     outlying_shares,
     rarities,
     spread_out,
+    step_of_labels,
     terms,
     within,
 )
@@ -260,7 +261,8 @@ class ValuedLabels(DrawnLabels):
         values, counts = xp.asarray(self.values), xp.asarray(self.counts)
         n = counts.sum(1)
         own = counts @ values / xp.maximum(n, 1)
-        squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * grain(self.values, xp)
+        rounded = grain(self.values, xp) * step_of_labels(counts.sum(0), xp) ** 2
+        squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * rounded
         common = (2 * SIGMA_MEAN + squares.sum()) / (2 + n.sum())
         # Of the mean: cells without labels are to be asked about, and those that the judge seldom speaks of most.
         unknown = _UNKNOWN * (1 + xp.minimum(xp.asarray(self.rarity), _MOST_RARE)) / (n + 1)
@@ -287,14 +289,23 @@ class ValuedLabels(DrawnLabels):
                 yield slice(start, start + size), GivenLabels(self.counts, self._distributions(some))
                 start += size
 
+    @property
+    def _used(self) -> slice:
+        """Classes that labels are of: of evenly spaced ones, where all labels are of these."""
+        times = np.asarray(self.counts).sum(0)
+        step = int(step_of_labels(times, np))
+        return slice(int(times.argmax()) % step, None, step)
+
     def _chains(self, rng: np.random.Generator, n: int) -> Gibbs:
         """Begin the chains that are to draw `n` times."""
-        parts = (self.x, self.rarity, self.values, self.apart)
+        parts = (self.x, self.rarity, self.values[self._used], self.apart)
         x, rarity, values, apart = (np.asarray(part, np.float64) for part in parts)
-        counts = np.asarray(self.counts, np.int64)
+        counts = np.asarray(self.counts[:, self._used], np.int64)
         return Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng, n_chains(n))
 
     def _distributions(self, draws: GibbsDraws) -> Float[np.ndarray, "n K C"]:
-        values, apart = np.asarray(self.values, np.float64), draws.apart[..., None]
+        values, apart = np.asarray(self.values[self._used], np.float64), draws.apart[..., None]
         near = within(values, draws.mean, np.sqrt(draws.variance), np)
-        return (1 - apart) * near + apart * spread_out(draws.part, values, np)
+        distributions = np.zeros((*draws.mean.shape, len(self.values)))
+        distributions[..., self._used] = (1 - apart) * near + apart * spread_out(draws.part, values, np)
+        return distributions

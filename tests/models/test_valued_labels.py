@@ -18,7 +18,7 @@ from numpyro.infer import Predictive
 from bayes_assess._tools import engine
 from bayes_assess.models import _value_gibbs
 from bayes_assess.models._value_gibbs import Gibbs
-from bayes_assess.models._value_terms import LEAST, SHARES, terms, within
+from bayes_assess.models._value_terms import LEAST, SHARES, step_of_labels, terms, within
 from bayes_assess.models.valued_labels import ValuedLabels, program
 from sbc import ranks, uniformity
 
@@ -72,6 +72,46 @@ def test_decisions_look_at_cells_without_labels():
         mean = np.asarray(belief.mean)
     variance = mean @ GRID**2 - (mean @ GRID) ** 2
     assert variance[1] < 0.2 * variance[[0, 2]].min()
+
+
+@pytest.mark.parametrize(
+    ("labels", "step"),
+    [
+        ([], 1),
+        ([50] * 20, 1),  # one class is on any step
+        ([0] * 20 + [70], 1),  # of two a step is made by the second
+        ([0] * 20 + [70, 70], 1),  # and the next is there by accident in one of 70
+        ([0] * 20 + [70] * 3, 70),
+        ([0, 25, 50, 75, 100], 25),
+        ([10, 35, 60, 85], 25),  # not from the first class on
+        ([0, 25, 50, 75, 100, 51], 1),
+        ([0, 2, 4, 6, 8, 10, 12], 1),  # six of other classes are even by accident in one of 32
+        ([0, 2, 4, 6, 8, 10, 12, 14, 16], 2),
+    ],
+)
+def test_labels_of_few_even_steps_are_told_from_labels_that_lie_so_by_accident(labels, step):
+    times = np.bincount(np.array(labels, int), minlength=101)
+    assert int(step_of_labels(times, np)) == step
+    assert int(jax.jit(lambda times: step_of_labels(times, jnp))(times)) == step
+
+
+def test_whole_grades_beside_a_judge_of_any_number_are_believed_as_grades():
+    """Equal grades of a cell are whole numbers, not means that are known to a fraction of a grade."""
+    grades, fine = np.arange(1.0, 6.0), np.linspace(1, 5, 41)
+    counts = np.array([[0, 0, 4, 0, 0], [1, 2, 1, 0, 0], [0, 0, 0, 3, 2], [0, 0, 0, 0, 0]], np.float32)
+    expected = np.array([3.0, 2.2, 4.1, 4.7])
+    whole = replace(ValuedLabels.from_prior(expected, grades), counts=counts)
+    spread = np.zeros((4, 41), np.float32)
+    spread[:, ::10] = counts
+    anything = replace(ValuedLabels.from_prior(expected, fine), counts=spread)
+    draws = anything.drawn(np.random.default_rng(5), 200)
+    np.testing.assert_allclose(draws[..., ::10], whole.drawn(np.random.default_rng(5), 200), atol=1e-6)
+    parts = [labels.drawn(None, 64) for _, labels in anything.in_parts(np.random.default_rng(5), 200, 64)]
+    np.testing.assert_array_equal(np.concatenate(parts), draws)
+    with engine.eager():
+        mean = np.asarray(anything.mean)
+    variance = mean @ fine**2 - (mean @ fine) ** 2
+    assert variance[0] > 4 / (4 + 1.5) / 12  # rounding to grades is seen in the cell of four equal ones
 
 
 def test_a_cell_of_many_labels_has_their_mean_and_its_error():

@@ -271,7 +271,7 @@ def test_without_a_region_of_equivalence_verdicts_speak_of_no_points(question, s
     assert " 0 points" not in shown
     assert "more than" not in shown
     pairs = ba.assess(POOL, ba.Compare(by="site", rope=0, measure="rate")).result()
-    assert "0 of them are of equal groups" in pairs.summary()
+    assert "none of them are of equal groups" in pairs.summary()
 
 
 def test_only_items_of_the_two_groups_are_asked_for():

@@ -240,7 +240,8 @@ class AllMeasures(AllSides):
         """Say the measures, which group may be the best, and how many verdicts are sure."""
         n_equal = int((self._masses_of_pairs[:, 1] >= _SURE).sum())
         alike = f"within {self.rope} of each other" if self.question.rope else "of equal groups"
-        equal = f"{n_equal:,} of them {'is' if n_equal == 1 else 'are'} {alike}"
+        number = f"{n_equal:,}" if n_equal else "none"
+        equal = f"{number} of them {'is' if n_equal == 1 else 'are'} {alike}"
         return self.evidence.lines([*best(), f"{self.said_of_pairs()}; {equal}."])
 
     def to_arviz(self, parameters: bool, attributes: dict[str, object]) -> ArvizData:

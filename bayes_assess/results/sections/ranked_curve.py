@@ -19,11 +19,22 @@ _POINTS = 400  # of a figure
 
 
 class Bounded(NamedTuple):
-    """A number with the ends of its interval."""
+    """A number with the ends of its interval, or arrays of them.
+
+    Examples
+    --------
+    >>> Bounded(0.5, 0.4, 0.6).interval.tolist()
+    [0.4, 0.6]
+    """
 
     estimate: Any
     lower: Any
     upper: Any
+
+    @property
+    def interval(self) -> Float[np.ndarray, "*n 2"]:
+        """Both ends: (2,), or a row each of several."""
+        return np.stack([self.lower, self.upper], axis=-1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
