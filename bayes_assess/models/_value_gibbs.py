@@ -16,6 +16,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.models._value_terms import (
     GATHERED,
     LEAST,
+    LEVELS,
     NU,
     OWN,
     PART_PRIOR,
@@ -87,7 +88,11 @@ class Gibbs:
         share, at_loss_there = (np.asarray(part)[..., self.seen] for part in (self.shares, self.at_loss))
         self.log_gammas = _LogGammas.of(share, at_loss_there, self.n_labels, chains)
         self.model = terms(x, group, apart)
-        self.tau2, self.level_of = np.unique(self.model.tau2, return_inverse=True)  # of T levels few have their own
+        # Levels of (tau, phi, omega), of which tau tells how cells scatter and the others how coefficients do.
+        by_level = (*LEVELS, -1, self.model.columns.shape[1])
+        self.tau2 = self.model.tau2.reshape(LEVELS[0], -1)[:, 0]
+        self.scale = np.sqrt(self.model.variance).reshape(by_level)[0]  # (phi, omega, P)
+        self.level = tuple(np.arange(chains) * n // chains for n in (len(self.tau2), *self.scale.shape[:2]))
         rows = self.model.columns[self.seen]  # none before the first label
         self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
         self.state = self._start()
@@ -185,29 +190,12 @@ class Gibbs:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw the level, the coefficients and the means from numbers and means of labels."""
         rng, model, seen = self.rng, self.model, self.seen
-        n_chains, n_terms = len(variance), len(model.mean)
         error = variance[:, seen] / np.maximum(n, 1e-9)  # of the mean of a cell's labels
         before = model.columns @ model.mean
         own = observed - before[seen]  # (S, L)
-        weight = 1 / (self.tau2[:, None, None] * apart[:, seen] + error)  # (U, S, L)
-        rows, level_of = model.columns[seen], self.level_of
-        inner = (weight @ self.squares).reshape(*weight.shape[:2], n_terms, n_terms)
-        scale = np.sqrt(model.variance)[:, None, :]  # coefficients in units of their prior, which may be 0
-        inner = inner[level_of]  # (T, S, P, P), changed in place
-        inner *= scale[..., None, :]
-        inner *= scale[..., :, None]
-        np.einsum("...pp->...p", inner)[:] += 1
-        rhs = ((weight * own) @ rows)[level_of] * scale
-        lower = np.linalg.cholesky(inner)
-        half = np.linalg.solve(lower, rhs[..., None])[..., 0]  # (T, S, P)
-        log = 0.5 * (half**2).sum(-1) - np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1)
-        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)[level_of]
-        at = (log + rng.gumbel(size=log.shape)).argmax(0)  # (S,)
-        each = np.arange(n_chains)
-        upper = np.swapaxes(lower[at, each], -1, -2)
-        free = np.linalg.solve(upper, (half[at, each] + rng.standard_normal((n_chains, n_terms)))[..., None])[..., 0]
-        line = (model.mean + free * scale[at, 0]) @ model.columns.T
-        tau2 = model.tau2[at][:, None]
+        coefficients = self._coefficients(own, error, apart)
+        line = (model.mean + coefficients) @ model.columns.T
+        tau2 = self.tau2[self.level[0], None]
         spread = tau2 * apart
         mean = line + np.sqrt(spread) * rng.standard_normal(line.shape)
         sure = spread[:, seen] / (spread[:, seen] + error)
@@ -215,6 +203,58 @@ class Gibbs:
         mean[:, seen] = centre + np.sqrt(sure * error) * rng.standard_normal(centre.shape)
         rate = (TAILS + (mean - line) ** 2 / tau2) / 2
         return mean, variance, rate / rng.standard_gamma((TAILS + 1) / 2, rate.shape)
+
+    def _coefficients(
+        self, own: Float[np.ndarray, "S L"], error: Float[np.ndarray, "S L"], apart: Float[np.ndarray, "S K"]
+    ) -> Float[np.ndarray, "S P"]:
+        """Draw tau, phi and omega in turn, with the coefficients summed out, and then these."""
+        rows, each = self.model.columns[self.seen], np.arange(self.n_chains)
+        weight = 1 / (self.tau2[:, None, None] * apart[:, self.seen] + error)  # (U, S, L)
+        inner = (weight @ self.squares).reshape(*weight.shape[:2], *[rows.shape[1]] * 2)
+        rhs = (weight * own) @ rows
+        left = 0.5 * (np.log(weight) - weight * own**2).sum(-1)
+        tau, phi, omega = self.level
+        found = _Marginal.of(inner, rhs, self.scale[phi, omega])
+        tau = self._chosen(found.log + left)
+        inner, rhs = inner[tau, each], rhs[tau, each]
+        if self.scale.shape[1] > 1:  # omega is nothing where there are no groups
+            omega = self._chosen(_Marginal.of(inner, rhs, self.scale[phi].swapaxes(0, 1)).log)
+        found = _Marginal.of(inner, rhs, self.scale[:, omega])
+        phi = self._chosen(found.log)
+        self.level = tau, phi, omega
+        upper = np.swapaxes(found.lower[phi, each], -1, -2)
+        normal = found.half[phi, each] + self.rng.standard_normal(rhs.shape)
+        return np.linalg.solve(upper, normal[..., None])[..., 0] * self.scale[phi, omega]
+
+    def _chosen(self, log: Float[np.ndarray, "U S"]) -> Int[np.ndarray, " S"]:
+        """Draw one of the levels of every chain by the logarithms of their probabilities."""
+        return (log + self.rng.gumbel(size=log.shape)).argmax(0)
+
+
+class _Marginal(NamedTuple):
+    """Linear models with the coefficients summed out, at U levels of every chain."""
+
+    log: Float[np.ndarray, "U S"]  # of the probability of the labels, but for what is alike
+    lower: Float[np.ndarray, "U S P P"]  # root of the precision, in units of the prior
+    half: Float[np.ndarray, "U S P"]  # by whose inverse the right-hand side is divided
+
+    @classmethod
+    def of(
+        cls, inner: Float[np.ndarray, "*U S P P"], rhs: Float[np.ndarray, "*U S P"], scale: Float[np.ndarray, "*U S P"]
+    ) -> _Marginal:
+        """Decompose precisions with their right-hand sides as a further row, which is that divided by the root."""
+        scaled = rhs * scale  # of coefficients in units of their prior, which may be 0
+        n = scaled.shape[-1]
+        both = np.empty((*scaled.shape[:-1], n + 1, n + 1))
+        np.multiply(inner, scale[..., None, :], out=both[..., :n, :n])
+        both[..., :n, :n] *= scale[..., :, None]
+        np.einsum("...pp->...p", both)[..., :n] += 1
+        both[..., n, :n] = both[..., :n, n] = scaled
+        both[..., n, n] = 1 + (scaled**2).sum(-1)
+        lower = np.linalg.cholesky(both)
+        half, root = lower[..., n, :n], lower[..., :n, :n]
+        log = 0.5 * (half**2).sum(-1) - np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+        return cls(log, root, half)
 
 
 class _Sums(NamedTuple):

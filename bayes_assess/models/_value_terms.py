@@ -16,6 +16,7 @@ from bayes_assess._tools.shapes import Array, Float, Int
 _TAU = (0.01, 0.03, 0.08, 0.2)
 _PHI = (0.01, 0.06, 0.2)
 _OMEGA = (0.01, 0.05, 0.12, 0.3)
+LEVELS = len(_TAU), len(_PHI)  # and of omega as many as there are with groups
 _WAVES = (2, 3, 4)
 _LEVEL, _LEVEL_SD = 0.5, 0.5  # alpha
 _SLOPE, _SLOPE_SD = 0.6, 0.6  # b
