@@ -6,12 +6,14 @@ What the symbols stand for is said in `bayes_assess.models.valued_labels`.
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess.models.rating_labels import MOST_RATINGS
 
 _TAU = (0.01, 0.03, 0.08, 0.2)
 _PHI = (0.01, 0.06, 0.2)
@@ -28,7 +30,8 @@ SHARES = np.array([0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3])  # pi
 OWN, LEAST = 6.0, 0.0005  # kappa, epsilon
 _AT_LOSS, _MOST_AT_LOSS = 0.25, 0.5  # lambda
 PARTS, PART_PRIOR, GATHERED = 5, 0.5, 1.0  # B, of h, eta
-_SURPRISE = np.log(100.0)  # of labels that lie on fewer classes by accident
+_SURPRISE = np.log(100.0)  # of labels that are whole grades by accident one time in a hundred
+_ROUNDED = 1e-9  # steps
 
 
 class Terms(NamedTuple):
@@ -105,31 +108,44 @@ def grain(values: Float[Array, " C"], xp: ModuleType) -> Float[Array, ""]:
     return (xp.ptp(values) / (len(values) - 1)) ** 2 / 12
 
 
-def step_of_labels(times: Float[Array, " C"], xp: ModuleType) -> Int[Array, ""]:
-    """Return the widest step between classes in which all labels are apart, if that is no accident; 1 otherwise.
+class Grades(NamedTuple):
+    """Divisions of the range of many classes into 1 to D equal parts, at whose ends labels may be."""
 
-    Judges may give any number where people give whole grades. Of labels that lie anywhere each is one step or several
-    from the most frequent one with a probability of one over the step, but for the first, which the step is from.
+    fits: Bool[np.ndarray, "D C"]  # whether a class is nearest to one of the ends
+    surprise: Float[np.ndarray, " D"]  # logarithm of how seldom a label of any class is
 
-    Parameters
-    ----------
-    times : (C,)
-        How many labels are of every class.
-    xp : module
+    @classmethod
+    @lru_cache(8)
+    def of(cls, n_classes: int) -> Grades:
+        """Build the table of divisions; nothing fits those to whose ends most classes are nearest."""
+        last, steps = n_classes - 1, np.arange(1, MOST_RATINGS)[:, None]
+        at = np.arange(n_classes) * steps / last
+        fits = np.abs(at - np.rint(at)) * last / steps <= 0.5 + _ROUNDED
+        fits &= 2 * fits.sum(1, keepdims=True) <= n_classes
+        return cls(fits, np.log(n_classes / np.maximum(fits.sum(1), 1)))
 
-    Examples
-    --------
-    >>> step_of_labels(np.array([9, 0, 2, 0, 1, 0, 0, 0, 0]), np).item()  # three labels that are not the first
-    1
-    >>> step_of_labels(np.array([9, 0, 2, 0, 6, 0, 0, 0, 0]), np).item()
-    2
-    """
-    n_classes, usual = len(times), xp.argmax(times)
-    away, steps = xp.abs(xp.arange(n_classes) - usual), xp.arange(1, max(n_classes, 2))
-    fits = ((times == 0) | (away % steps[:, None] == 0)).all(1)
-    widest = xp.where(fits, steps, 1).max()
-    surprise = (times.sum() - times[usual] - 1) * xp.log(widest)
-    return xp.where(surprise >= _SURPRISE, widest, 1)
+    def parts(self, times: Float[Array, " C"], xp: ModuleType) -> Int[Array, ""]:
+        """Return the fewest parts at whose ends all labels are, if that is no accident; C - 1 otherwise.
+
+        Judges may give any number where people give whole grades. Labels of the most frequent class do not tell, and
+        neither does one of another.
+
+        Parameters
+        ----------
+        times : (C,)
+            How many labels are of every class.
+        xp : module
+
+        Examples
+        --------
+        >>> Grades.of(41).parts(np.bincount([20] * 9 + [30, 0, 10], minlength=41), np).item()
+        40
+        >>> Grades.of(41).parts(np.bincount([20] * 9 + [30, 0, 10, 40], minlength=41), np).item()
+        4
+        """
+        free = times.sum() - times.max() - 1
+        known = ((times == 0) | self.fits).all(1) & (free * xp.asarray(self.surprise) >= _SURPRISE)
+        return xp.where(known.any(), 1 + xp.argmax(known), len(times) - 1)
 
 
 def within(

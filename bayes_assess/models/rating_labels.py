@@ -43,6 +43,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 from bayes_assess.models.drawn_labels import DrawnLabels
+from bayes_assess.models.label_factors import log_rising
 from bayes_assess.models.program_items import added, counts_of, items_of
 
 
@@ -50,6 +51,8 @@ def _middles(low: float, high: float, n: int) -> Float[np.ndarray, " n"]:
     """Return the middles of `n` equal parts of a range."""
     return low + (high - low) * (np.arange(n) + 0.5) / n
 
+
+MOST_RATINGS = 7  # classes that are believed one by one; of more it is their means
 
 # Levels, spreads and scatters are in quarters of the scale, the steps of ratings from 1 to 5.
 _CENTRE_SD = 1.0  # of a_0
@@ -283,6 +286,35 @@ class RatingLabels(DrawnLabels):
             counts=engine.at(xp.asarray(self.counts))[cell, label].add(increment),
             log_weight=engine.at(xp.asarray(self.log_weight))[xp.asarray(self.group)[cell]].add(gained),
         )
+
+    def after(self, counts: Float[np.ndarray, "K C"]) -> RatingLabels:
+        """Learn the labels of all cells at once, on the host.
+
+        Parameters
+        ----------
+        counts : (K, C)
+            Labelled items.
+
+        Examples
+        --------
+        >>> belief = RatingLabels.from_prior(np.array([0.0, 2.0]), 3)
+        >>> with engine.eager():
+        ...     one_by_one = belief.observe(1, 2).observe(1, 2).log_weight
+        >>> bool(np.allclose(belief.after(np.array([[0, 0, 0], [0, 0, 2]])).log_weight, one_by_one, atol=1e-6))
+        True
+        """
+        cell, label = np.nonzero(counts)
+        line = np.moveaxis(np.asarray(self.line, np.float64), -1, 1)[cell, label]  # (E, A, B)
+        gained = log_rising(_STRENGTHS * line[..., None], counts[cell, label][:, None, None, None])
+        total = counts.sum(1)
+        seen = np.flatnonzero(total)
+        fewer = log_rising(_STRENGTHS, total[seen, None])  # (L, strengths)
+        by_group = np.zeros((len(self.log_weight), *gained.shape[1:]))
+        group = np.asarray(self.group)
+        np.add.at(by_group, group[cell], gained)
+        np.subtract.at(by_group, group[seen], fewer[:, None, None])
+        weight = np.asarray(self.log_weight) + by_group.reshape(self.log_weight.shape)
+        return replace(self, counts=np.asarray(self.counts + counts), log_weight=weight.astype(np.float32))
 
     @property
     def log_marginal(self) -> Float[Array, ""]:

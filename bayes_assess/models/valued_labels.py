@@ -62,18 +62,19 @@ from bayes_assess.models._value_terms import (
     SIGMA_MEAN,
     SIGMA_SHAPE,
     TAILS,
+    Grades,
     Terms,
     at_loss,
     grain,
     outlying_shares,
     rarities,
     spread_out,
-    step_of_labels,
     terms,
     within,
 )
 from bayes_assess.models.drawn_labels import DrawnLabels, GivenLabels
 from bayes_assess.models.program_items import added, items_of
+from bayes_assess.models.rating_labels import RatingLabels
 
 _UNKNOWN, _MOST_RARE = 0.02, 3.0  # variance of the mean of a cell that is as rare as wide, for decisions
 _POOLED = 1.5  # labels as which the variance of all cells counts in that of a cell, for decisions
@@ -261,7 +262,9 @@ class ValuedLabels(DrawnLabels):
         values, counts = xp.asarray(self.values), xp.asarray(self.counts)
         n = counts.sum(1)
         own = counts @ values / xp.maximum(n, 1)
-        rounded = grain(self.values, xp) * step_of_labels(counts.sum(0), xp) ** 2
+        n_classes = len(values)
+        between = (n_classes - 1) / Grades.of(n_classes).parts(counts.sum(0), xp)
+        rounded = grain(self.values, xp) * between**2
         squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * rounded
         common = (2 * SIGMA_MEAN + squares.sum()) / (2 + n.sum())
         # Of the mean: cells without labels are to be asked about, and those that the judge seldom speaks of most.
@@ -277,10 +280,17 @@ class ValuedLabels(DrawnLabels):
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
         """Draw `n` distributions of labels for every cell, on the host."""
+        if (grades := self._grades) is not None:
+            return self._of_grades(grades.drawn(rng, n))
         return self._distributions(self._chains(rng, n).run(n))
 
     def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
         """Divide `n` draws into parts of at most so many: of the same chains, which take most of the time to begin."""
+        if (grades := self._grades) is not None:
+            for some, labels in grades.in_parts(rng, n, most):
+                drawn = self._of_grades(labels.drawn(rng, some.stop - some.start))
+                yield some, GivenLabels(self.counts, drawn)
+            return
         start = 0
         for draws in self._chains(rng, n).parts(n, most):
             for first in range(0, len(draws.mean), most):
@@ -290,22 +300,34 @@ class ValuedLabels(DrawnLabels):
                 start += size
 
     @property
-    def _used(self) -> slice:
-        """Classes that labels are of: of evenly spaced ones, where all labels are of these."""
-        times = np.asarray(self.counts).sum(0)
-        step = int(step_of_labels(times, np))
-        return slice(int(times.argmax()) % step, None, step)
+    def _grades(self) -> RatingLabels | None:
+        """The belief on the grades that all labels are; None if they are more than a few, or anything."""
+        counts, n_classes = np.asarray(self.counts), len(self.values)
+        parts = int(Grades.of(n_classes).parts(counts.sum(0), np))
+        if parts == n_classes - 1:
+            return None
+        grade = np.rint(np.arange(n_classes) * parts / (n_classes - 1)).astype(int)
+        x, others = np.asarray(self.x, np.float64)[None], np.asarray(self.apart, np.float64)
+        own = x - others.sum(0)  # of the first judge, as x is the mean of all
+        opinions = np.concatenate([x, own, x + others] if len(others) else [x])
+        belief = RatingLabels.from_prior(parts * opinions, parts + 1, np.asarray(self.group))
+        return belief.after(counts @ np.eye(parts + 1)[grade])
+
+    def _of_grades(self, drawn: Float[np.ndarray, "n K D"]) -> Float[np.ndarray, "n K C"]:
+        """Put the grades of draws at the classes that they are."""
+        n_classes, n_grades = len(self.values), drawn.shape[-1]
+        distributions = np.zeros((*drawn.shape[:-1], n_classes))
+        distributions[..., np.rint(np.linspace(0, n_classes - 1, n_grades)).astype(int)] = drawn
+        return distributions
 
     def _chains(self, rng: np.random.Generator, n: int) -> Gibbs:
         """Begin the chains that are to draw `n` times."""
-        parts = (self.x, self.rarity, self.values[self._used], self.apart)
+        parts = (self.x, self.rarity, self.values, self.apart)
         x, rarity, values, apart = (np.asarray(part, np.float64) for part in parts)
-        counts = np.asarray(self.counts[:, self._used], np.int64)
+        counts = np.asarray(self.counts, np.int64)
         return Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng, n_chains(n))
 
     def _distributions(self, draws: GibbsDraws) -> Float[np.ndarray, "n K C"]:
-        values, apart = np.asarray(self.values[self._used], np.float64), draws.apart[..., None]
+        values, apart = np.asarray(self.values, np.float64), draws.apart[..., None]
         near = within(values, draws.mean, np.sqrt(draws.variance), np)
-        distributions = np.zeros((*draws.mean.shape, len(self.values)))
-        distributions[..., self._used] = (1 - apart) * near + apart * spread_out(draws.part, values, np)
-        return distributions
+        return (1 - apart) * near + apart * spread_out(draws.part, values, np)

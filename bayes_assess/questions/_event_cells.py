@@ -11,13 +11,14 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.rating_labels import MOST_RATINGS
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.counting import distinct_codes
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata, opinion_strata
 from bayes_assess.questions._curve_coordinates import coordinates_of, patterns, with_groups, with_votes
-from bayes_assess.questions._events import MOST_RATINGS, CellEvents, Subject, error_labels, merged, rating_labels
+from bayes_assess.questions._events import CellEvents, Subject, error_labels, merged, rating_labels
 
 _MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
 _OF_VALUES = 24  # strata of expected numbers

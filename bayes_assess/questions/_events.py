@@ -33,7 +33,7 @@ from bayes_assess.models.curve_members import (
 )
 from bayes_assess.models.curve_rates import Coordinates
 from bayes_assess.models.error_labels import ErrorLabels
-from bayes_assess.models.rating_labels import RatingLabels
+from bayes_assess.models.rating_labels import MOST_RATINGS, RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._scores import margins_of
@@ -45,7 +45,6 @@ from bayes_assess.questions._curve_coordinates import MOST_GROUPS, MOST_JUDGES
 _LARGEST_DENSE = 2**26  # losses: 0.5 GB
 _MEANS = ("accuracy", "zero_one_loss", "hamming_loss")
 MOST_CLASSES = 200  # of measures that need all of a label
-MOST_RATINGS = 7  # classes of ordinal labels that are believed one by one; of more it is their means
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,6 +124,14 @@ def test_the_order_of_labels_does_not_matter(order):
     np.testing.assert_allclose(one.log_weight, other.log_weight, atol=2e-5)
 
 
+def test_labels_told_at_once_are_those_told_one_by_one():
+    before = RatingLabels.from_prior(X, C, GROUP)
+    one_by_one, at_once = told(), before.after(LABELS - np.eye(4, C, dtype=int)[[0, 3, 3, 3]])
+    at_once = at_once.observe(0, 0)
+    np.testing.assert_array_equal(at_once.counts, one_by_one.counts)
+    np.testing.assert_allclose(at_once.log_weight, one_by_one.log_weight, atol=2e-5)
+
+
 def test_a_label_that_does_not_matter_changes_nothing():
     belief = RatingLabels.from_prior(X, C, GROUP)
     same = belief.observe(1, 2, False)

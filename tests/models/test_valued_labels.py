@@ -18,7 +18,8 @@ from numpyro.infer import Predictive
 from bayes_assess._tools import engine
 from bayes_assess.models import _value_gibbs
 from bayes_assess.models._value_gibbs import Gibbs
-from bayes_assess.models._value_terms import LEAST, SHARES, step_of_labels, terms, within
+from bayes_assess.models._value_terms import LEAST, SHARES, Grades, terms, within
+from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels, program
 from sbc import ranks, uniformity
 
@@ -75,43 +76,53 @@ def test_decisions_look_at_cells_without_labels():
 
 
 @pytest.mark.parametrize(
-    ("labels", "step"),
+    ("labels", "parts"),
     [
-        ([], 1),
-        ([50] * 20, 1),  # one class is on any step
-        ([0] * 20 + [70], 1),  # of two a step is made by the second
-        ([0] * 20 + [70, 70], 1),  # and the next is there by accident in one of 70
-        ([0] * 20 + [70] * 3, 70),
-        ([0, 25, 50, 75, 100], 25),
-        ([10, 35, 60, 85], 25),  # not from the first class on
-        ([0, 25, 50, 75, 100, 51], 1),
-        ([0, 2, 4, 6, 8, 10, 12], 1),  # six of other classes are even by accident in one of 32
-        ([0, 2, 4, 6, 8, 10, 12, 14, 16], 2),
+        ([], 50),
+        ([20] * 20, 50),  # labels that are all alike may be anything
+        ([0] * 20 + [50] * 2, 50),  # two may be at an end by accident
+        ([0] * 20 + [50] * 3, 1),
+        ([0, 12, 25, 38, 50], 4),  # quarters, rounded to fiftieths
+        ([0, 12, 25, 38, 50, 24], 50),
+        ([0, 10, 10, 20, 40, 30], 5),
+        ([0, 5, 10, 20, 40, 30, 45], 50),  # eleven grades are believed by their means
     ],
 )
-def test_labels_of_few_even_steps_are_told_from_labels_that_lie_so_by_accident(labels, step):
-    times = np.bincount(np.array(labels, int), minlength=101)
-    assert int(step_of_labels(times, np)) == step
-    assert int(jax.jit(lambda times: step_of_labels(times, jnp))(times)) == step
+def test_whole_grades_are_told_from_labels_that_lie_so_by_accident(labels, parts):
+    times = np.bincount(np.array(labels, int), minlength=51)
+    assert int(Grades.of(51).parts(times, np)) == parts
+    assert int(jax.jit(lambda times: Grades.of(51).parts(times, jnp))(times)) == parts
+
+
+def test_labels_of_any_number_seldom_look_like_grades():
+    """Of 1,000 sets of ten labels, a fifth of which are equal, at most as many as one in a hundred allows."""
+    rng, grades = np.random.default_rng(8), Grades.of(51)
+    sets = np.where(rng.random((1000, 10)) < 0.2, 17, rng.integers(51, size=(1000, 10)))
+    taken = sum(int(grades.parts(np.bincount(labels, minlength=51), np)) < 50 for labels in sets)
+    assert taken <= 10 + 3 * np.sqrt(10)
 
 
 def test_whole_grades_beside_a_judge_of_any_number_are_believed_as_grades():
     """Equal grades of a cell are whole numbers, not means that are known to a fraction of a grade."""
-    grades, fine = np.arange(1.0, 6.0), np.linspace(1, 5, 41)
+    fine, at = np.linspace(0, 1, 51), np.array([0, 12, 25, 38, 50])
     counts = np.array([[0, 0, 4, 0, 0], [1, 2, 1, 0, 0], [0, 0, 0, 3, 2], [0, 0, 0, 0, 0]], np.float32)
-    expected = np.array([3.0, 2.2, 4.1, 4.7])
-    whole = replace(ValuedLabels.from_prior(expected, grades), counts=counts)
-    spread = np.zeros((4, 41), np.float32)
-    spread[:, ::10] = counts
-    anything = replace(ValuedLabels.from_prior(expected, fine), counts=spread)
+    expected = np.array([[0.5, 0.3, 0.7, 0.9], [0.4, 0.3, 0.8, 0.9], [0.6, 0.3, 0.6, 0.9]])  # the mean of two judges
+    group = np.array([0, 0, 1, 1])
+    spread = np.zeros((4, 51), np.float32)
+    spread[:, at] = counts
+    anything = replace(ValuedLabels.from_prior(expected, fine, group), counts=spread)
+    whole = RatingLabels.from_prior(4 * expected, 5, group).after(counts)
     draws = anything.drawn(np.random.default_rng(5), 200)
-    np.testing.assert_allclose(draws[..., ::10], whole.drawn(np.random.default_rng(5), 200), atol=1e-6)
-    parts = [labels.drawn(None, 64) for _, labels in anything.in_parts(np.random.default_rng(5), 200, 64)]
-    np.testing.assert_array_equal(np.concatenate(parts), draws)
+    np.testing.assert_allclose(draws[..., at], whole.drawn(np.random.default_rng(5), 200), atol=1e-6)
+    assert (draws[..., np.delete(np.arange(51), at)] == 0).all()
+    same_rng = np.random.default_rng(5)
+    for some, labels in anything.in_parts(np.random.default_rng(5), 200, 64):
+        n = some.stop - some.start
+        np.testing.assert_allclose(labels.drawn(None, n)[..., at], whole.drawn(same_rng, n), atol=1e-6)
     with engine.eager():
         mean = np.asarray(anything.mean)
     variance = mean @ fine**2 - (mean @ fine) ** 2
-    assert variance[0] > 4 / (4 + 1.5) / 12  # rounding to grades is seen in the cell of four equal ones
+    assert variance[0] > 4 / (4 + 1.5) / 4**2 / 12  # rounding to grades is seen in the cell of four equal ones
 
 
 def test_a_cell_of_many_labels_has_their_mean_and_its_error():
