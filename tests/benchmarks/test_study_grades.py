@@ -2,7 +2,7 @@
 
 import numpy as np
 import study_grades
-from study_grades import GRADES, main, made
+from study_grades import GRADES, made, main
 
 
 def test_people_give_whole_grades_and_judges_any_number():
