@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from types import ModuleType
 from typing import ClassVar
 
@@ -43,7 +43,6 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 from bayes_assess.models.drawn_labels import DrawnLabels
-from bayes_assess.models.label_factors import log_rising
 from bayes_assess.models.program_items import added, counts_of, items_of
 
 
@@ -53,6 +52,8 @@ def _middles(low: float, high: float, n: int) -> Float[np.ndarray, " n"]:
 
 
 MOST_RATINGS = 7  # classes that are believed one by one; of more it is their means
+
+_MOST_FACTORS = 50  # of a product, beyond which gamma functions are computed
 
 # Levels, spreads and scatters are in quarters of the scale, the steps of ratings from 1 to 5.
 _CENTRE_SD = 1.0  # of a_0
@@ -78,6 +79,32 @@ def lines(x: Float[np.ndarray, "*J K"], n_classes: int) -> Float[np.ndarray, "K 
         return np.concatenate([lines(opinion, n_classes) for opinion in x], axis=2)
     slope, scatter = np.array(list(itertools.product(_SLOPES, _SCATTERS))).T
     return np.asarray(_distribution(x[:, None, None], n_classes, _LEVELS[:, None], slope, scatter, np))
+
+
+@lru_cache(2)
+def _kept_lines(x: bytes, n_opinions: int, n_classes: int) -> Float[np.ndarray, "K A B C"]:
+    """Compute `lines`, 32-bit, which are the same at every answer of a session."""
+    found = lines(np.frombuffer(x).reshape(n_opinions, -1), n_classes).astype(np.float32)
+    found.flags.writeable = False
+    return found
+
+
+def _log_rising(x: Float[np.ndarray, "E *s"], n: Float[np.ndarray, " E"]) -> Float[np.ndarray, "E *s"]:
+    """Return the logarithms of x (x + 1) ... (x + n - 1), factor by factor: most of n are 1 or 2.
+
+    Examples
+    --------
+    >>> np.exp(_log_rising(np.array([[0.5], [2.0]]), np.array([3, 1]))).ravel().round(6).tolist()
+    [1.875, 2.0]
+    """
+    logs = np.zeros(x.shape)
+    for i in range(int(n.max(initial=0).clip(max=_MOST_FACTORS))):
+        more = n > i
+        logs[more] += np.log(x[more] + i)
+    many = n > _MOST_FACTORS
+    rest = n[many].reshape(-1, *[1] * (x.ndim - 1))
+    logs[many] += special.gammaln(x[many] + rest) - special.gammaln(x[many] + _MOST_FACTORS)
+    return logs
 
 
 def _distribution(
@@ -233,7 +260,7 @@ class RatingLabels(DrawnLabels):
             Groups of which the judge may be biased in different ways.
         """
         x = np.atleast_2d(np.asarray(x, np.float64))
-        line = lines(x, n_classes).astype(np.float32)
+        line = _kept_lines(x.tobytes(), len(x), n_classes)
         group = np.zeros(len(line), np.int32) if group is None else np.asarray(group, np.int32)
         weight = np.zeros((int(group.max()) + 1, len(_LEVELS), line.shape[2] * len(_STRENGTHS)), np.float32)
         return cls(x, line, group, np.zeros((len(line), n_classes), np.float32), weight)
@@ -304,16 +331,12 @@ class RatingLabels(DrawnLabels):
         True
         """
         cell, label = np.nonzero(counts)
-        line = np.moveaxis(np.asarray(self.line, np.float64), -1, 1)[cell, label]  # (E, A, B)
-        gained = log_rising(_STRENGTHS * line[..., None], counts[cell, label][:, None, None, None])
-        total = counts.sum(1)
-        seen = np.flatnonzero(total)
-        fewer = log_rising(_STRENGTHS, total[seen, None])  # (L, strengths)
-        by_group = np.zeros((len(self.log_weight), *gained.shape[1:]))
-        group = np.asarray(self.group)
-        np.add.at(by_group, group[cell], gained)
-        np.subtract.at(by_group, group[seen], fewer[:, None, None])
-        weight = np.asarray(self.log_weight) + by_group.reshape(self.log_weight.shape)
+        told, group = counts[cell, label], np.asarray(self.group)
+        alpha = _STRENGTHS * np.moveaxis(np.asarray(self.line, np.float64), -1, 1)[cell, label][..., None]
+        gained = _log_rising(alpha, told)  # (E, A, B, strengths)
+        fewer = _log_rising(np.broadcast_to(_STRENGTHS, (len(counts), len(_STRENGTHS))), counts.sum(1))
+        gain = [gained[group[cell] == g].sum(0) - fewer[group == g].sum(0) for g in range(len(self.log_weight))]
+        weight = np.asarray(self.log_weight) + np.reshape(gain, self.log_weight.shape)
         return replace(self, counts=np.asarray(self.counts + counts), log_weight=weight.astype(np.float32))
 
     @property

@@ -130,6 +130,13 @@ def test_labels_told_at_once_are_those_told_one_by_one():
     at_once = at_once.observe(0, 0)
     np.testing.assert_array_equal(at_once.counts, one_by_one.counts)
     np.testing.assert_allclose(at_once.log_weight, one_by_one.log_weight, atol=2e-5)
+    many = before.after(200 * LABELS)
+    concentration = KAPPA[:, None] * LINES.repeat(len(model._STRENGTHS), axis=2)  # (K, A, H, C)
+    expected = special.gammaln(concentration + 200 * LABELS[:, None, None]) - special.gammaln(concentration)
+    total = special.gammaln(KAPPA + 200 * LABELS.sum(1)[:, None]) - special.gammaln(KAPPA)  # (K, H)
+    by_cell = expected.sum(-1) - total[:, None]
+    by_group = np.stack([by_cell[GROUP == g].sum(0) for g in range(2)])
+    np.testing.assert_allclose(many.log_weight, by_group, rtol=1e-5)
 
 
 def test_a_label_that_does_not_matter_changes_nothing():
