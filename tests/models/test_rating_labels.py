@@ -265,6 +265,7 @@ def coarse(monkeypatch):
     monkeypatch.setattr(model, "_STRENGTHS", np.geomspace(2, 128, 4))
     for name, value in zip(("_LEVEL_GIVEN", "_CENTRE"), model._prior_of_levels(), strict=True):
         monkeypatch.setattr(model, name, value)
+    monkeypatch.setattr(model, "_kept_lines", model._kept_lines.__wrapped__)  # without those of the other grids
 
 
 @pytest.mark.slow
