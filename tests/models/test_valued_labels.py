@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from jax import random
 from numpyro.infer import Predictive
+from scipy import stats
 
 from bayes_assess._tools import engine
 from bayes_assess.models import _value_gibbs
 from bayes_assess.models._value_gibbs import Gibbs
-from bayes_assess.models._value_terms import LEAST, SHARES, Grades, terms, within
+from bayes_assess.models._value_terms import LEAST, LEVELS, SHARES, Grades, terms, within
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels, program
 from sbc import ranks, uniformity
@@ -119,10 +120,49 @@ def test_whole_grades_beside_a_judge_of_any_number_are_believed_as_grades():
     for some, labels in anything.in_parts(np.random.default_rng(5), 200, 64):
         n = some.stop - some.start
         np.testing.assert_allclose(labels.drawn(None, n)[..., at], whole.drawn(same_rng, n), atol=1e-6)
-    with engine.eager():
-        mean = np.asarray(anything.mean)
-    variance = mean @ fine**2 - (mean @ fine) ** 2
-    assert variance[0] > 4 / (4 + 1.5) / 4**2 / 12  # rounding to grades is seen in the cell of four equal ones
+
+
+def test_decisions_see_that_labels_are_rounded_to_grades(monkeypatch):
+    """A cell of four equal grades is as uncertain as rounding to quarters makes it, not to fiftieths."""
+    fine = np.linspace(0, 1, 51)
+    counts = np.zeros((3, 51), np.float32)
+    counts[0, 25], counts[1, [0, 12, 38]], counts[2, [38, 50]] = 4, 1, 2
+    belief = replace(ValuedLabels.from_prior(np.array([0.5, 0.3, 0.9]), fine), counts=counts)
+
+    def variances():
+        with engine.eager():
+            mean = np.asarray(replace(belief).mean)
+        return mean @ fine**2 - (mean @ fine) ** 2
+
+    of_grades = variances()
+    monkeypatch.setattr(Grades, "parts", lambda _, times, module: module.asarray(len(times) - 1))
+    assert (of_grades - variances())[0] > 4 / (4 + 1.5) * (1 / 4**2 - 1 / 50**2) / 12
+
+
+def test_levels_and_coefficients_have_their_joint_distribution():
+    """Drawn in turn by 4,000 chains, levels are as frequent as they are probable with the coefficients summed out."""
+    rng, n = np.random.default_rng(6), 4000
+    counts = np.zeros((6, 101), int)
+    counts[:, 30] = 1  # of every cell, whose labels are given below
+    gibbs = Gibbs(X, GROUP, RARITY, GRID, counts, APART, rng, chains=n)
+    own, error, apart = np.array([0.3, -0.2, 0.1, -0.15, 0.25, 0.0]), np.full(6, 0.003), np.array([1, 2, 0.5, 1, 1, 3])
+    given = [np.broadcast_to(part, (n, 6)) for part in (own, error, apart)]
+    for _ in range(15):
+        coefficients = gibbs._coefficients(*given)
+    model = terms(X, GROUP, APART)
+    log, means = [], []
+    for tau2, variance in zip(model.tau2, model.variance, strict=True):
+        both = model.columns * variance @ model.columns.T + np.diag(tau2 * apart + error)
+        log.append(stats.multivariate_normal.logpdf(own, np.zeros(6), both))
+        means.append(variance * (model.columns.T @ np.linalg.solve(both, own)))
+    expected = np.exp(log - np.logaddexp.reduce(log))
+    tau, phi, omega = gibbs.level
+    _, n_phi, n_omega = *LEVELS, len(expected) // np.prod(LEVELS)
+    found = np.bincount((tau * n_phi + phi) * n_omega + omega, minlength=len(expected)) / n
+    assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / n) + 1 / n).all()
+    assert 0.5 * expected.max() > 1 / len(expected)  # labels tell of levels
+    away = coefficients.mean(0) - expected @ means
+    assert (np.abs(away) < 4.5 * coefficients.std(0) / np.sqrt(n)).all()
 
 
 def test_a_cell_of_many_labels_has_their_mean_and_its_error():
