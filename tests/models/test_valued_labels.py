@@ -145,7 +145,8 @@ def test_levels_and_coefficients_have_their_joint_distribution():
     counts = np.zeros((6, 101), int)
     counts[:, 30] = 1  # of every cell, whose labels are given below
     gibbs = Gibbs(X, GROUP, RARITY, GRID, counts, APART, rng, chains=n)
-    own, error, apart = np.array([0.3, -0.2, 0.1, -0.15, 0.25, 0.0]), np.full(6, 0.003), np.array([1, 2, 0.5, 1, 1, 3])
+    own = 0.3 * np.cos(2 * np.pi * X) + np.array([0.1, -0.1, 0.1, -0.1, 0.1, -0.1])  # a wave, and groups apart
+    error, apart = np.full(6, 0.003), np.array([1, 2, 0.5, 1, 1, 3])
     given = [np.broadcast_to(part, (n, 6)) for part in (own, error, apart)]
     for _ in range(15):
         coefficients = gibbs._coefficients(*given)
@@ -158,9 +159,12 @@ def test_levels_and_coefficients_have_their_joint_distribution():
     expected = np.exp(log - np.logaddexp.reduce(log))
     tau, phi, omega = gibbs.level
     _, n_phi, n_omega = *LEVELS, len(expected) // np.prod(LEVELS)
-    found = np.bincount((tau * n_phi + phi) * n_omega + omega, minlength=len(expected)) / n
-    assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / n) + 1 / n).all()
-    assert 0.5 * expected.max() > 1 / len(expected)  # labels tell of levels
+    shape = *LEVELS, n_omega
+    found = np.bincount((tau * n_phi + phi) * n_omega + omega, minlength=len(expected)).reshape(shape) / n
+    for axes in ((), (1, 2), (0, 2), (0, 1)):  # together, and each by itself
+        is_found, is_expected = found.sum(axes), expected.reshape(shape).sum(axes)
+        assert (np.abs(is_found - is_expected) < 4.5 * np.sqrt(is_expected * (1 - is_expected) / n) + 1 / n).all()
+        assert np.ptp(is_expected) > 0.5 / is_expected.size  # labels tell of it
     away = coefficients.mean(0) - expected @ means
     assert (np.abs(away) < 4.5 * coefficients.std(0) / np.sqrt(n)).all()
 
