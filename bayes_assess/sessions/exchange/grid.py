@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bayes_assess._tools.arrays import listing
@@ -33,6 +34,8 @@ class Grid(NamedTuple):
         How rows are numbered.
     notes : list of str
         Sentences on what was left out.
+    shown : mapping of str to list of str
+        Texts of further columns, as far as the file has one of the very name.
     """
 
     rows: list[int]
@@ -41,6 +44,7 @@ class Grid(NamedTuple):
     unit: str = "row"
     counted: str = "counted from the header, row 1, "
     notes: Sequence[str] = ()
+    shown: Mapping[str, list[str]] = MappingProxyType({})
 
 
 class _Table(NamedTuple):
@@ -57,8 +61,10 @@ class _Table(NamedTuple):
         return [name.strip() for name in self.rows[0]]
 
 
-def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -> Grid:
+def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = (), shown: Sequence[str] = ()) -> Grid:
     r"""Read some columns of a sheet, and others if they are there; blank lines are passed over.
+
+    Columns that annotators were shown are read from CSV and workbooks, in which people move cells.
 
     CSV may be separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, with or without a byte-order
     mark; records are Parquet or lines of JSON. Names of columns are taken in any case and with spaces around them, if
@@ -75,8 +81,8 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "sheet.csv")
     ...     _ = path.write_text("Label ;note;ID\ncat;;7\n", encoding="utf-16")
-    ...     print(read_grid(path, ["id", "label"]))
-    Grid(rows=[2], columns=[['7'], ['cat']], wrong={}, unit='row', counted='counted from the header, row 1, ', notes=())
+    ...     read_grid(path, ["id", "label"])[:3]
+    ([2], [['7'], ['cat']], {})
     """
     tables = [table for table in _tables(path, wanted, optional) if table.rows]
     if not tables:
@@ -91,8 +97,8 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         raise LabelError(f"{path} cannot be read {table.error}.")
     numbers, columns, wrong = [], [[] for _ in places], {}
     for number, row in enumerate(table.rows[1:], start=table.number + 2):
-        if not _has_text(row) and not any(isinstance(text, NotComputed) for text in row):
-            continue  # a blank line, or an empty row that a spreadsheet leaves, such as ";;"
+        if not _is_row(row):
+            continue
         if _has_text(row[width:]):
             wrong[number] = _TOO_LONG
         numbers.append(number)
@@ -110,7 +116,10 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         notes.append(f"Read the sheet {table.name!r} alone; others have these columns, too: {listing(alike)}.")
     if path.suffix.lower() in RECORDS:
         return Grid(numbers, columns, wrong, "row", "counted from 1, ", tuple(notes))
-    return Grid(numbers, columns, wrong, notes=tuple(notes))
+    of_shown = {name: table.header.index(name.strip()) for name in shown if table.header.count(name.strip()) == 1}
+    kept = [row for row in table.rows[1:] if _is_row(row)]
+    shown_texts = {name: [row[at] if at < len(row) else "" for row in kept] for name, at in of_shown.items()}
+    return Grid(numbers, columns, wrong, notes=tuple(notes), shown=shown_texts)
 
 
 def _tables(path: Path, wanted: Sequence[str], optional: Sequence[str]) -> list[_Table]:
@@ -147,6 +156,11 @@ def decoded(path: Path) -> str:
 def _from_header(rows: list[list[str]], name: str) -> _Table:
     first = next((i for i, row in enumerate(rows) if _has_text(row)), len(rows))
     return _Table(first, rows[first:], name=name)
+
+
+def _is_row(row: Sequence[str]) -> bool:
+    """Tell a row from a blank line, or an empty one that a spreadsheet leaves, such as ``;;``."""
+    return _has_text(row) or any(isinstance(text, NotComputed) for text in row)
 
 
 def _has_text(row: Sequence[str]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, overload
@@ -17,6 +18,7 @@ from bayes_assess._tools.text import enumerated, plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.sessions.exchange import label_studio
+from bayes_assess.sessions.exchange.cells import as_meant
 from bayes_assess.sessions.exchange.exports import is_export, read_export
 from bayes_assess.sessions.exchange.grid import Grid, read_grid
 from bayes_assess.sessions.exchange.matching import UNKNOWN, IdMatcher, LabelMatcher
@@ -100,7 +102,8 @@ def read_labels(
     path : path-like
     pool : Pool, optional
         With it, ids and labels are those of the pool: what spreadsheets do to numbers (``855.0``, ``7`` for ``007``,
-        ``1,5``) and annotators to names (``Good`` for ``good``) is undone where that is unambiguous.
+        ``1,5``) and annotators to names (``Good`` for ``good``) is undone where that is unambiguous. Rows that show the
+        text of another item of the sheet are wrong: some columns were sorted by themselves.
     id, label : str
         Names of the columns; in exports, of what holds the ids, and of the control or question.
     annotators : bool
@@ -214,7 +217,7 @@ def read_sheet(
     LabelError
         As `read_labels`, or if a word for unsure is a class.
     """
-    grid, match_label = _grid(path, id, label, annotator), LabelMatcher(pool)
+    grid, match_label = _grid(path, id, label, annotator, tuple(pool.show)), LabelMatcher(pool)
     said_by = [text.strip() for text in grid.columns[2]] if annotator else [""] * len(grid.rows)
     words = _words(unsure or (), match_label.names)
     given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
@@ -248,6 +251,7 @@ def read_sheet(
         elif problem is not None:
             wrong[row] = f"{shown!r} {problem}"
     _refuse(path, grid, wrong)
+    _refuse_moved(path, grid, given, pool)
     sure = {key: name for key, (_, name) in entries.items() if name is not None}
     labels, places = np.array(list(sure.values()), dtype=str), np.array([place for place, *_ in sure], dtype=np.int64)
     labelled = set(places.tolist())
@@ -311,11 +315,11 @@ def _unsure_hint(text: str) -> str:
     return f"; if it says that nobody can tell, add --unsure {shlex.quote(said)}"
 
 
-def _grid(path: Path, id: str, label: str, annotator: str | None) -> Grid:
+def _grid(path: Path, id: str, label: str, annotator: str | None, shown: Sequence[str] = ()) -> Grid:
     """Read ids, labels and, if they are asked for, annotators from a sheet or the export of a tool."""
     if is_export(path):
         return read_export(path, id, label)
-    grid = read_grid(path, [id, label], [*label_studio.CSV, *([annotator] if annotator else [])])
+    grid = read_grid(path, [id, label], [*label_studio.CSV, *([annotator] if annotator else [])], shown)
     ids, labels, of_tool, numbers, *who = grid.columns
     exported = any(map(str.strip, numbers))
     theirs = id == "id" and any(map(str.strip, of_tool)) and exported
@@ -323,14 +327,47 @@ def _grid(path: Path, id: str, label: str, annotator: str | None) -> Grid:
     return grid._replace(columns=[of_tool if theirs else ids, labels, *who])
 
 
-def _refuse(path: Path, grid: Grid, wrong: dict[int, str]) -> None:
+def _refuse(path: Path, grid: Grid, wrong: dict[int, str], todo: str = "") -> None:
     """Raise LabelError if rows are wrong."""
     if not wrong:
         return
     unit = grid.unit
     listed = "; ".join(_by_problem(dict(sorted(wrong.items())[:_SHOWN]), unit))
     more = f"; and {plural(len(wrong) - _SHOWN, f'more {unit}')}" if len(wrong) > _SHOWN else ""
-    raise LabelError(f"Nothing was taken from {path}; {grid.counted}these {unit}s are wrong: {listed}{more}.")
+    raise LabelError(f"Nothing was taken from {path}; {grid.counted}these {unit}s are wrong: {listed}{more}{todo}.")
+
+
+def _refuse_moved(path: Path, grid: Grid, given: list[int], pool: Pool) -> None:
+    """Raise LabelError if labelled rows show the texts of other rows' items: part of the sheet was sorted by itself.
+
+    What annotators have changed in a text is no matter, nor are texts that several items have, or that have no
+    letters, as dates and numbers, of which spreadsheets make others.
+    """
+    if not grid.shown or not given:
+        return
+    found = {at: match.found for at, match in enumerate(IdMatcher(pool)(grid.columns[0])) if match.found is not None}
+    places = np.array(list(dict.fromkeys(found.values())), dtype=np.int64)
+    ids = [str(of_item) for of_item in pool.ids[places].tolist()]
+    for name, texts in grid.shown.items():
+        own = [_as_shown(str(text)) for text in pool.show[name][places].tolist()]
+        text_of = dict(zip(places.tolist(), zip(ids, own, strict=True), strict=True))
+        times = Counter(own)
+        id_of = {text: of_item for of_item, text in zip(ids, own, strict=True) if times[text] == 1}
+        wrong = {}
+        for at in given:
+            (of_item, text), read = text_of[found[at]], _as_shown(texts[at])
+            if read != text and read in id_of and any(map(str.isalpha, read)):
+                wrong[grid.rows[at]] = f"{show(name)} of {of_item!r} is that of {id_of[read]!r}"
+        todo = (
+            ". Some columns of the sheet were sorted or moved, and others were not: put the rows together as they were "
+            f"handed out, or, if labels and ids belong together, leave the column {show(name)} out"
+        )
+        _refuse(path, grid, wrong, todo)
+
+
+def _as_shown(text: str) -> str:
+    """Return a text as a sheet may have it: without the quote before a formula, and with blanks of one kind."""
+    return " ".join(as_meant(text).split())
 
 
 def _by_problem(wrong: dict[int, str], unit: str) -> list[str]:

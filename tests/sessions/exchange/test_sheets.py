@@ -22,6 +22,7 @@ from bayes_assess.sessions.exchange import matching
 from bayes_assess.sessions.exchange.cells import inert
 from bayes_assess.sessions.exchange.matching import IdMatcher, LabelMatcher
 from bayes_assess.sessions.exchange.sheets import read_sheet
+from bayes_assess.sessions.exchange.workbook import write_workbook
 
 CLASSES = ["good", "bad", "so so"]
 POOL = ba.Pool(predictions=["good", "bad", "good", "bad"], ids=["a1", "a2", "007", "855"], classes=CLASSES)
@@ -55,6 +56,57 @@ def test_ids_with_outer_blanks_are_told_apart_where_the_pool_does(folder):
         assert labels.tolist() == ["bad", "good", "bad", "good"]
     with pytest.raises(ba.LabelError, match="row 2: 'a' is the id of no item"):
         read_sheet(sheet_of(folder, ("a  ", "bad")), pool)
+
+
+SEEN = ba.Pool(
+    predictions=["good"] * 5,
+    ids=["1", "2", "3", "4", "5"],
+    classes=CLASSES,
+    show={"text": ["=a", "b  b", "c", "d", "d"], "day": ["2030-01-02", "2030-02-01", "5", "6", "7"]},
+)
+
+
+def seen_columns() -> dict[str, list[str]]:
+    shown = {name: SEEN.show[name].tolist() for name in SEEN.show}
+    return {"id": SEEN.ids.tolist(), **shown, "label": ["bad"] * 5}
+
+
+def written_columns(path: Path, columns: dict[str, list[str]]) -> Path:
+    if path.suffix == ".csv":
+        return written(path, [[*columns], *map(list, zip(*columns.values(), strict=True))])
+    write_workbook(path, columns, CLASSES)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_a_sheet_of_which_some_columns_were_sorted_is_refused(folder, suffix):
+    path, columns = folder / f"sorted.{suffix}", seen_columns()
+    columns["text"] = columns["text"][::-1]
+    with pytest.raises(
+        ba.LabelError, match=r"row 5: 'text' of '4' is that of '2'; row 6: 'text' of '5' is that of '1'"
+    ):
+        ba.read_labels(written_columns(path, columns), SEEN)
+    del columns["text"]  # as the message says
+    assert ba.read_labels(written_columns(path, columns), SEEN)[0].tolist() == SEEN.ids.tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_rows_without_labels_tell_whose_texts_a_sorted_sheet_shows(folder, suffix):
+    path, columns = folder / f"part.{suffix}", seen_columns() | {"label": ["bad", "", "", "", ""]}
+    columns["text"] = ["d", "=a", "b  b", "c", "d"]  # two items have the first, so that it says nothing
+    assert ba.read_labels(written_columns(path, columns), SEEN)[0].tolist() == ["1"]
+    columns["text"] = ["c", "=a", "b  b", "d", "d"]
+    with pytest.raises(ba.LabelError, match=r"row 2: 'text' of '1' is that of '3'\. Some columns of the sheet"):
+        ba.read_labels(written_columns(path, columns), SEEN)
+
+
+def test_what_annotators_and_spreadsheets_change_in_shown_columns_is_no_matter(folder):
+    columns = seen_columns()
+    columns["text"] = ["'=a", " b b", "c, I think", "", "d"]  # the quote is that of a sheet
+    columns["day"][:2] = reversed(columns["day"][:2])  # day and month
+    assert ba.read_labels(written_columns(folder / "edited.csv", columns), SEEN)[0].tolist() == SEEN.ids.tolist()
+    rows = [["id", "text", "text", "label"], ["1", "c", "=a", "bad"], ["3", "c", "c", "bad"]]
+    assert len(ba.read_labels(written(folder / "twice.csv", rows), SEEN)[0]) == 2  # nobody knows which text is meant
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
