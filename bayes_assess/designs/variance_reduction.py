@@ -335,10 +335,11 @@ class VarianceReduction(Design[BeliefState]):
 
     def supposing(
         self, state: BeliefState, seed: int, items: Int[np.ndarray, " K"], order: ScoreOrder | None = None
-    ) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n k"]]:
+    ) -> tuple[Float[np.ndarray, "n k"], ...]:
         """Draw measures of the pool as if these items without a label all had the event, and as if none had.
 
-        Of designs whose event is all of a label that matters.
+        Of designs whose event is all of a label that matters. Where one system predicts the event, or not, two more
+        are drawn: as if it were right of all of these items, and as if it were wrong.
         """
 
         def draws(columns):
@@ -351,9 +352,14 @@ class VarianceReduction(Design[BeliefState]):
 
         nothing, events = np.zeros_like(items), np.asarray(state.belief.counts).astype(np.int64)
         known = labelled_events(state.event, state.counts) - events
+        announced = np.asarray(state.belief.coordinates.feature)
+        kinds = [(nothing, items), (items, nothing)]
+        if (np.abs(announced) == 0.5).all():
+            found, others = np.where(announced > 0, items, 0), np.where(announced > 0, 0, items)
+            kinds += [(others, found), (found, others)]
         with engine.eager(self.is_eager(state)), in_64_bits():
             share, strength, _ = drawn(state.belief, _N_RESULT)
-            return draws((nothing, items)), draws((items, nothing))
+            return tuple(draws(kind) for kind in kinds)
 
 
 def _two_levels(

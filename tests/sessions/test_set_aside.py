@@ -223,18 +223,24 @@ class TestWhatTheyCouldBe:
         ) in a.result().summary()
         assert least < a.result().overall[0] < most
 
-    def test_f1_if_all_were_positive_or_all_negative(self):
-        a = started("belief")
-        a.skip([0, 1, 2])
-        rest = np.arange(3, N)
+    @pytest.mark.parametrize("name", ["f1", "accuracy", "rate"])
+    def test_measures_if_all_were_right_or_all_wrong_and_rates_if_all_were_positive_or_negative(self, name):
+        question = ba.Rate() if name == "rate" else ba.Metric(name)
+        a = ba.assess(BINARY, question, seed=0)
+        aside = [*np.flatnonzero(BINARY.predictions == 0)[:2], *np.flatnonzero(BINARY.predictions == 1)[:2]]
+        a.skip(aside)
+        rest = np.setdiff1d(np.arange(N), aside)
         a.tell(rest, POSITIVE[rest])
         ends = []
-        for supposed in (1, 0):
+        for high in (1, 0):
             labels = POSITIVE.copy()
-            labels[:3] = supposed
-            ends.append(ba.Metric("f1").truth(BINARY, labels))
+            predicted = BINARY.predictions[aside]
+            labels[aside] = high if name == "rate" else predicted if high else 1 - predicted
+            ends.append(float(question.truth(BINARY, labels)))
+        assert ends[1] < float(a.result().estimate) < ends[0]
         first, second = (f"{value:.3f} [{value:.3f}, {value:.3f}]" for value in ends)
-        said = f"would be if all of them were positive, {first}; if all of them were negative, {second}."
+        kinds = ("positive", "negative") if name == "rate" else ("right", "wrong")
+        said = f"would be if all of them were {kinds[0]}, {first}; if all of them were {kinds[1]}, {second}."
         assert said in a.result().summary()
 
     def test_few_items_are_only_counted(self):
