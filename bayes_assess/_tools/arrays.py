@@ -103,6 +103,23 @@ def dataframe_of(values: object) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def own_index(values: object) -> Any:
+    """Return the index of a series or frame of pandas as it has it, None of what has none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(own_index(pd.Series([1, 0]))), own_index([1, 0])
+    ([0, 1], None)
+    """
+    frame = frame_of(values)
+    if frame is None:
+        return None
+    import narwhals as nw
+
+    return nw.maybe_get_index(frame)
+
+
 def index_of(values: object) -> np.ndarray | None:
     """Return the index of a series or frame of pandas, None of what has none, or has 0, 1, 2 and so on, as by default.
 
@@ -112,12 +129,7 @@ def index_of(values: object) -> np.ndarray | None:
     >>> index_of(pd.Series([1, 0], index=["dog", "cat"])).tolist(), index_of(pd.Series([1, 0])), index_of([1, 0])
     (['dog', 'cat'], None, None)
     """
-    frame = frame_of(values)
-    if frame is None:
-        return None
-    import narwhals as nw
-
-    index = nw.maybe_get_index(frame)
+    index = own_index(values)
     if getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1:  # without an array of it
         return None
     array = None if index is None else np.asarray(index)

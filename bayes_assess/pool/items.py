@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from bayes_assess._tools.arrays import frozen, listing
+from bayes_assess._tools.arrays import frozen, listing, own_index
 from bayes_assess._tools.coded import CodedColumn
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
@@ -249,8 +249,12 @@ class Items:
         return self.label_space.codes(labels, ids)
 
     def _check_rows(self, ids: ArrayLike | None, **columns: Any) -> None:
-        """Raise PoolError if ids are not unique, or the index of a column, as given, is the ids in another order."""
+        """Raise PoolError if ids are not unique, or indexes show columns, as given, to be in different orders.
+
+        Those are the index of a column that is the ids in another order, or that of another column.
+        """
         if self._index is None or ids is None:
+            _check_indexes({"ids": ids, **columns})
             return
         self._index.check_unique()
         for what, given in columns.items():
@@ -261,6 +265,7 @@ class Items:
                         f"The index of{of_column} is the ids in another order, and rows go by position: pass it in the "
                         "order of the ids, as .loc[ids] does."
                     )
+        _check_indexes({"ids": ids, **columns})
 
     def complete_codes(self, labels: ArrayLike) -> np.ndarray:
         """Return the codes of the labels of all items, in the order of the rows.
@@ -355,3 +360,31 @@ class Items:
         fields |= {f"group {name}": array for name, array in sorted(self.groups.items())}
         fields |= {f"system {name}": array for name, array in sorted(self._systems.items())}
         return digest(fields)
+
+
+def _check_indexes(columns: Mapping[str, Any]) -> None:
+    """Raise PoolError if two columns of pandas have the same index in different orders.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> _check_indexes({"scores": pd.Series([0.2, 0.7]), "groups": {"site": pd.Series(["a", "b"], index=[1, 0])}})
+    Traceback (most recent call last):
+    bayes_assess.errors.PoolError: The index of 'site' in groups is that of scores in another order, and ...
+    """
+    named = {
+        f"{name!r} in {what}" if name else what: column
+        for what, given in columns.items()
+        for name, column in (given.items() if isinstance(given, Mapping) else [("", given)])
+    }
+    first, known = "", None
+    for name, column in named.items():
+        index = own_index(column)
+        if known is None:
+            first, known = name, index
+        elif index is not None and len(index) == len(known) and not index.equals(known):
+            if index.is_unique and known.isin(index).all():
+                raise PoolError(
+                    f"The index of {name} is that of {first} in another order, and rows go by position: pass it in "
+                    "that order, as .loc[index] does, or without an index, as .to_numpy() does, if its rows are right."
+                )

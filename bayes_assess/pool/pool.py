@@ -45,7 +45,7 @@ class Pool(Items):
     """Predictions on M items, checked once and never changed.
 
     Arrays may be NumPy, JAX, lists, or pandas, Polars and Arrow series; two-dimensional scores may be a frame. Rows go
-    by position; what has the ids for its index in pandas, but in another order, is refused.
+    by position; what has the ids for its index in pandas, or that of another column, but in another order, is refused.
 
     Parameters
     ----------

@@ -265,6 +265,28 @@ def test_what_has_the_ids_for_an_index_is_in_their_order(arguments, named):
     ba.Pool(**arguments)
 
 
+@pytest.mark.parametrize("index", [["x", "y", "z"], [0, 1, 2], [7, 5, 9], pd.date_range("2030", periods=3)])
+@pytest.mark.parametrize("ids", [None, ["c", "a", "b"]])
+def test_columns_of_pandas_are_in_one_order(index, ids):
+    scores = pd.Series([0.25, 0.5, 1.0], index=index)
+    groups = {"site": pd.Series(["n", "s", "s"], index=scores.index)}
+    turned = groups["site"].iloc[::-1]
+    for wrong, named in (({"site": turned}, "'site' in groups"), (pd.DataFrame({"site": turned}), "groups")):
+        with pytest.raises(PoolError, match=f"The index of {named} is that of scores in another order, and rows go by"):
+            ba.Pool(scores=scores, groups=wrong, ids=ids)
+    ba.Pool(scores=scores, groups=groups, ids=ids)
+    ba.Pool(scores=scores, groups={"site": turned.loc[scores.index]}, ids=ids)
+    ba.Pool(scores=scores, groups={"site": turned.to_numpy()}, ids=ids)
+    ba.Pool(scores=scores, groups={"site": turned.set_axis(["x", "y", "y"])}, ids=ids)
+    ba.Pool(scores=scores, groups={"site": turned.reset_index(drop=True)[:3].set_axis([4, 6, 8])}, ids=ids)
+
+
+def test_ids_of_pandas_are_in_the_order_of_the_columns():
+    scores, ids = pd.Series([0.25, 0.5, 1.0]), pd.Series(["a", "b", "c"])
+    with pytest.raises(PoolError, match="The index of scores is that of ids in another order"):
+        ba.Pool(scores=scores.sort_values(ascending=False), ids=ids)
+
+
 # What a pool refuses
 
 
