@@ -113,6 +113,21 @@ class MeasurePosterior(NamedTuple):
     exact: bool
 
 
+class Supposed(NamedTuple):
+    """What a session would know of its measures if items that were set aside had certain labels; on the host.
+
+    Attributes
+    ----------
+    draws : (n, k)
+        Of the measures of the pool.
+    cautious : (n, 2) booleans
+        As of `MeasurePosterior`.
+    """
+
+    draws: Float[np.ndarray, "n k"]
+    cautious: Bool[np.ndarray, "n 2"]
+
+
 @partial(
     register_dataclass,
     data_fields=[

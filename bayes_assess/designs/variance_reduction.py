@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.designs._audit import Audit, audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, check_drawn, many_skipped, reserve
-from bayes_assess.designs._belief_state import BeliefState, Look, MeasurePosterior, OtherLabels
+from bayes_assess.designs._belief_state import BeliefState, Look, MeasurePosterior, OtherLabels, Supposed
 from bayes_assess.designs._gains import at_stake, gains, handed_out
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
@@ -285,7 +286,7 @@ class VarianceReduction(Design[BeliefState]):
         fields: dict[str, object] = {"found": self.posterior(state, seed, level, order=order)}
         labels = np.asarray(state.counts)
         if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):
-            fields["supposed"] = self.supposing(state, seed, skipped, order=order)
+            fields["supposed"] = partial(self.supposing, self.eager_state(state), seed, skipped, order)
         return fields
 
     def measuring(self, state: BeliefState, measure: CellMeasure, name: str) -> BeliefState:
@@ -334,32 +335,42 @@ class VarianceReduction(Design[BeliefState]):
         )
 
     def supposing(
-        self, state: BeliefState, seed: int, items: Int[np.ndarray, " K"], order: ScoreOrder | None = None
-    ) -> tuple[Float[np.ndarray, "n k"], ...]:
+        self,
+        state: BeliefState,
+        seed: int,
+        items: Int[np.ndarray, " K"],
+        order: ScoreOrder | None = None,
+        *,
+        by_prediction: bool,
+    ) -> tuple[bool, Supposed, Supposed]:
         """Draw measures of the pool as if these items without a label all had the event, and as if none had.
 
-        Of designs whose event is all of a label that matters. Where one system predicts the event, or not, two more
-        are drawn: as if it were right of all of these items, and as if it were wrong.
+        These are labels then, as others are, so that what they say of like items is learned. Of designs whose event is
+        all of a label that matters. With `by_prediction`, where the measure depends on whether the event is predicted,
+        it is as if all were predicted right, and as if all were predicted wrong; whether it is so comes first.
         """
-
-        def draws(columns):
-            rng = generator(seed, "posterior of a measure")
-            curves = _with_groups(rng, state.belief.coordinates, share, strength, events)
-            supposed = np.stack(columns, axis=-1)
-            return measure_draws(
-                rng, state.measure, curves, strength, events, supposed=supposed, order=order, known=known
-            )
-
         nothing, events = np.zeros_like(items), np.asarray(state.belief.counts).astype(np.int64)
         known = labelled_events(state.event, state.counts) - events
-        announced = np.asarray(state.belief.coordinates.feature)
-        kinds = [(nothing, items), (items, nothing)]
-        if (np.abs(announced) == 0.5).all():
-            found, others = np.where(announced > 0, items, 0), np.where(announced > 0, 0, items)
-            kinds += [(others, found), (found, others)]
-        with engine.eager(self.is_eager(state)), in_64_bits():
-            share, strength, _ = drawn(state.belief, _N_RESULT)
-            return tuple(draws(kind) for kind in kinds)
+        announced, attribute = np.asarray(state.belief.coordinates.feature), np.asarray(state.measure.attribute)
+        shared = np.intersect1d(attribute[announced > 0], attribute[announced < 0])
+        by_prediction = by_prediction and bool((np.abs(announced) == 0.5).all()) and not len(shared)
+        turned = by_prediction & (announced < 0)
+        most, least = np.where(turned, items, nothing), np.where(turned, nothing, items)
+
+        def drawn_if(*columns: Int[np.ndarray, " K"]) -> Supposed:
+            supposed = np.stack(columns, axis=-1)
+            rng, belief = generator(seed, "posterior of a measure"), state.belief
+            for label in rng.permutation(np.repeat(np.arange(supposed.size), supposed.ravel())):
+                belief = belief.observe(label // 2, label % 2 == 1)
+            share, strength, cautious = drawn(belief, _N_RESULT)
+            curves = _with_groups(rng, belief.coordinates, share, strength, events + supposed)
+            values = measure_draws(
+                rng, state.measure, curves, strength, events, supposed=supposed, order=order, known=known
+            )
+            return Supposed(values, cautious)
+
+        with engine.eager(), in_64_bits():
+            return by_prediction, drawn_if(most, least), drawn_if(least, most)
 
 
 def _two_levels(

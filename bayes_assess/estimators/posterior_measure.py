@@ -232,7 +232,7 @@ def measure_draws(
         Where there are more outcomes than the two.
     supposed : (K, 2) integers, optional
         Items without a label of which it is supposed that they are without and with the event, where these are all
-        outcomes; nothing is learned from them.
+        outcomes; the curves have learned it.
     order : ScoreOrder, optional
         Where the labelled items stand, of measures of a ranking.
     known : (K, 2) integers, optional
@@ -250,7 +250,7 @@ def measure_draws(
     """
     supposed, known = (np.broadcast_to(items, counts.shape) for items in (supposed, known))
     rest = np.asarray(measure.size) - (counts + known + supposed).sum(-1)
-    events = _event_draws(rng, rest, curves, strength, counts)
+    events = _event_draws(rng, rest, curves, strength, counts + supposed)
     if order is not None:
         table: Any = measure.table
         return order.values(table, events + supposed[:, 1], rest + supposed.sum(-1))

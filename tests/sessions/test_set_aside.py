@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import re
+
 import numpy as np
 import pytest
 
@@ -242,6 +245,35 @@ class TestWhatTheyCouldBe:
         kinds = ("positive", "negative") if name == "rate" else ("right", "wrong")
         said = f"would be if all of them were {kinds[0]}, {first}; if all of them were {kinds[1]}, {second}."
         assert said in a.result().summary()
+
+    @pytest.mark.parametrize("kind", ["groups", "accuracy", "rate"])
+    def test_they_are_labels_from_which_like_items_are_learned(self, kind):
+        """Where nobody labels the errors, many of the items that nobody asked for are errors, too."""
+        question = {"groups": ba.GroupAccuracy(), "accuracy": ba.Metric("accuracy"), "rate": ba.Rate()}[kind]
+        rng = np.random.default_rng(0)
+        scores = rng.random(800)
+        truth = (rng.random(800) < scores).astype(int)
+        pool = ba.Pool(scores=scores)
+        a = ba.assess(pool, question, seed=0)
+        ids = a.ask(80).ids
+        aside, rest = ids[60:], ids[:60]
+        a.tell(rest, truth[rest])
+        a.skip(aside)
+        (said,) = (line for line in a.result().summary().splitlines() if "would be if all" in line)
+        numbers = [float(number) for number in re.findall(r"-?[0-9][.][0-9]{3}", said)]
+        assert pickle.loads(pickle.dumps(a.result())).summary() == a.result().summary()
+        for high, (mean, low, upper) in zip((1, 0), (numbers[:3], numbers[3:]), strict=True):
+            right = np.ones(20, int) if kind == "rate" else pool.predictions[aside]
+            told = ba.assess(pool, question, seed=0)
+            np.testing.assert_array_equal(told.ask(80).ids, ids)
+            told.tell(rest, truth[rest])
+            told.tell(aside, right if high else 1 - right)
+            result = told.result()
+            expected, ends = result.overall if kind == "groups" else (float(result.estimate), result.interval)
+            # The mean over 256 particles, of which half are effective, and rounding; without learning it is .05 off.
+            error = 4 * (ends[1] - ends[0]) / 4 / np.sqrt(128) + 5e-4
+            assert abs(mean - expected) < error
+            np.testing.assert_allclose([low, upper], ends, atol=2 * error)
 
     def test_few_items_are_only_counted(self):
         a = started("arms")

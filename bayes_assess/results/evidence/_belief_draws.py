@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -15,7 +15,7 @@ from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess._tools.text import labels_suggest
-from bayes_assess.designs._belief_state import MeasurePosterior
+from bayes_assess.designs._belief_state import MeasurePosterior, Supposed
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.contradiction import contradicted as are_apart
 from bayes_assess.estimators.contradiction import contradicting_level, widened
@@ -41,7 +41,7 @@ class BeliefDraws(OnMeasures):
 
     cells: EventCells
     found: MeasurePosterior = field(kw_only=True)
-    supposed: Sequence[Float[np.ndarray, "S k"]] | None = field(kw_only=True, default=None)
+    supposed: Callable[..., tuple[bool, Supposed, Supposed]] | None = field(kw_only=True, default=None)
 
     has_joint: ClassVar[bool] = True  # draws, by which to rank
 

@@ -53,8 +53,8 @@ class Believed(BeliefDraws):
     Attributes
     ----------
     found : Posterior
-    supposed : two or four arrays (S, k), optional
-        Draws if all items set aside had the event, and if none had; if all were predicted right, and if all wrong.
+    supposed : function, optional
+        Draws measures as if all items set aside were of one kind, and of another, see `VarianceReduction.supposing`.
     """
 
     def band(
@@ -288,19 +288,16 @@ class Believed(BeliefDraws):
     def _if_skipped(self) -> list[str]:
         if self.supposed is None or len(self.groups) > SAID:
             return []
-        of_event = ("right", "wrong") if self.events.about_agreement else ("positive", "negative")
-        pairs = [self.supposed[at : at + 2] for at in range(0, len(self.supposed), 2)]
-        pairs = pairs[:1] if self.events.subject.votes is not None else pairs  # of several systems which is right?
-        kinds, (most, least) = max(  # those that move the answer most
-            zip((of_event, ("right", "wrong")), pairs, strict=False),
-            key=lambda supposition: np.abs(np.subtract(*supposition[1]).mean(0)).sum(),
-        )
-        posteriors = [posterior_measure(draws, False, self.found.cautious) for draws in (most, least)]
-        ends = [(posterior.value, posterior.interval(self.level)) for posterior in posteriors]
+        agreement = self.events.about_agreement
+        single = not agreement and self.events.subject.votes is None  # of several systems, which one is right?
+        by_prediction, *ends = self.supposed(by_prediction=single)
+        found = [posterior_measure(of_kind.draws, False, of_kind.cautious) for of_kind in ends]
+        said = [(posterior.value, posterior.interval(self.level)) for posterior in found]
+        kinds = ("right", "wrong") if agreement or by_prediction else ("positive", "negative")
         return [
-            self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])
+            self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in said])
             for i, name in enumerate(self.groups)
-            if (most[:, i] != least[:, i]).any()  # items set aside may be of other groups
+            if (ends[0].draws[:, i] != ends[1].draws[:, i]).any()  # items set aside may be of other groups
         ]
 
     @property

@@ -109,15 +109,18 @@ class Accuracies(GroupSection):
         return known.contradiction() or what_was_learned(*learned)
 
     def if_skipped(self) -> list[str]:
-        """Say what the overall accuracy would be if all items set aside were right, or all wrong."""
+        """Say what the overall accuracy would be if all items set aside were right, or all wrong, as labels tell it.
+
+        A posterior that was given learns nothing of other items from that.
+        """
         known = self.evidence
-        if self.question.target != "pool":
+        if self.question.target != "pool" or known.skipped is None:
             return []
-        sizes = known.cells.sizes - known.skipped
-        others = replace(known, cells=replace(known.cells, sizes=sizes), belief=known.posterior)
-        draws, mean = others.draws(known.n_draws) @ sizes, others.estimate @ sizes
-        n, total = known.n_skipped, known.cells.n_items
-        answers = [(float(mean + k) / total, known.ends_of((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
+        answers = []
+        for right in (True, False):
+            counts = known.counts + np.outer(known.skipped, [not right, right])
+            learned = replace(known, counts=counts, skipped=None)
+            answers.append(replace(self, evidence=learned).overall)
         return [known._supposition("the overall accuracy", ("right", "wrong"), answers)]
 
     def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
