@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -338,7 +337,7 @@ def _refuse(path: Path, grid: Grid, wrong: dict[int, str], todo: str = "") -> No
 
 
 def _refuse_moved(path: Path, grid: Grid, given: list[int], pool: Pool) -> None:
-    """Raise LabelError if labelled rows show the texts of other rows' items: part of the sheet was sorted by itself.
+    """Raise LabelError if labelled rows show the texts of other items: part of the sheet was sorted or filled down.
 
     What annotators have changed in a text is no matter, nor are texts that several items have, or that have no
     letters, as dates and numbers, of which spreadsheets make others.
@@ -347,27 +346,41 @@ def _refuse_moved(path: Path, grid: Grid, given: list[int], pool: Pool) -> None:
         return
     found = {at: match.found for at, match in enumerate(IdMatcher(pool)(grid.columns[0])) if match.found is not None}
     places = np.array(list(dict.fromkeys(found.values())), dtype=np.int64)
-    ids = [str(of_item) for of_item in pool.ids[places].tolist()]
     for name, texts in grid.shown.items():
-        own = [_as_shown(str(text)) for text in pool.show[name][places].tolist()]
-        text_of = dict(zip(places.tolist(), zip(ids, own, strict=True), strict=True))
-        times = Counter(own)
-        id_of = {text: of_item for of_item, text in zip(ids, own, strict=True) if times[text] == 1}
-        wrong = {}
-        for at in given:
-            (of_item, text), read = text_of[found[at]], _as_shown(texts[at])
-            if read != text and read in id_of and any(map(str.isalpha, read)):
-                wrong[grid.rows[at]] = f"{show(name)} of {of_item!r} is that of {id_of[read]!r}"
+        column = pool.show[name]
+        own = dict(zip(places.tolist(), map(_as_shown, column[places].tolist()), strict=True))
+        read = {at: _as_shown(texts[at]) for at in given}
+        others = {at: text for at, text in read.items() if text != own[found[at]] and any(map(str.isalpha, text))}
+        if not others:
+            continue
+        wanted = set(others.values())
+        owners = _owners(own.items(), wanted)
+        if pool.in_memory:  # the id of the item may have been overwritten
+            owners = _owners(enumerate(map(_as_shown, column.tolist())), wanted) | owners
+        of_row = {at: (found[at], owners[text]) for at, text in others.items() if text in owners}
+        wrong = {
+            grid.rows[at]: f"{show(name)} of {str(pool.ids[place])!r} is that of {str(pool.ids[owner])!r}"
+            for at, (place, owner) in of_row.items()
+        }
         todo = (
-            ". Some columns of the sheet were sorted or moved, and others were not: put the rows together as they were "
-            f"handed out, or, if labels and ids belong together, leave the column {show(name)} out"
+            ". Some columns of the sheet were sorted, moved or filled down, and others were not: put the rows together "
+            f"as they were handed out, or, if labels and ids belong together, leave the column {show(name)} out"
         )
         _refuse(path, grid, wrong, todo)
 
 
-def _as_shown(text: str) -> str:
+def _owners(items: Iterable[tuple[int, str]], texts: set[str]) -> dict[str, int]:
+    """Find the items that alone have some texts."""
+    having: dict[str, list[int]] = {}
+    for item, text in items:
+        if text in texts:
+            having.setdefault(text, []).append(item)
+    return {text: alike[0] for text, alike in having.items() if len(alike) == 1}
+
+
+def _as_shown(text: object) -> str:
     """Return a text as a sheet may have it: without the quote before a formula, and with blanks of one kind."""
-    return " ".join(as_meant(text).split())
+    return " ".join(as_meant(str(text)).split())
 
 
 def _by_problem(wrong: dict[int, str], unit: str) -> list[str]:

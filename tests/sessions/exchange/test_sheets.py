@@ -96,8 +96,19 @@ def test_rows_without_labels_tell_whose_texts_a_sorted_sheet_shows(folder, suffi
     columns["text"] = ["d", "=a", "b  b", "c", "d"]  # two items have the first, so that it says nothing
     assert ba.read_labels(written_columns(path, columns), SEEN)[0].tolist() == ["1"]
     columns["text"] = ["c", "=a", "b  b", "d", "d"]
-    with pytest.raises(ba.LabelError, match=r"row 2: 'text' of '1' is that of '3'\. Some columns of the sheet"):
+    with pytest.raises(
+        ba.LabelError, match=r"row 2: 'text' of '1' is that of '3'\. Some columns of the sheet were sorted"
+    ):
         ba.read_labels(written_columns(path, columns), SEEN)
+
+
+def test_a_sheet_whose_ids_were_filled_down_is_refused(folder):
+    pool = ba.Pool(predictions=["good"] * 6, classes=CLASSES, show={"text": [f"text {i}" for i in range(6)]})
+    rows = [["id", "text", "label"], ["0", "text 3", "bad"], ["1", "text 5", "bad"]]
+    with pytest.raises(
+        ba.LabelError, match=r"row 2: 'text' of '0' is that of '3'; row 3: 'text' of '1' is that of '5'"
+    ):
+        ba.read_labels(written(folder / "filled.csv", rows), pool)
 
 
 def test_what_annotators_and_spreadsheets_change_in_shown_columns_is_no_matter(folder):
