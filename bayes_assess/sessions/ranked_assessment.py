@@ -63,8 +63,10 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
     @property
     def handed_out(self) -> Pool:
         """The items asked for so far, in the order of the list, as a pool; their predictions mean nothing."""
-        ids, classes = self.pool.ids_at(self._items.asked), self.pool.label_space.classes
-        return Pool(predictions=np.full(len(ids), classes[0]), ids=ids, classes=classes)
+        asked, classes = self._items.asked, self.pool.label_space.classes
+        ids = self.pool.ids_at(asked)
+        shown = self.pool.shown_at(asked) if self.pool.rows is None else None  # which an engine would fetch again
+        return Pool(predictions=np.full(len(ids), classes[0]), ids=ids, classes=classes, show=shown)
 
     @property
     def labellable(self) -> Pool:

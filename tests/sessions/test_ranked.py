@@ -663,3 +663,20 @@ def test_items_of_a_pool_that_score_alike_have_the_last_of_their_ranks():
     negative = ba.assess(ba.Pool(scores=scores), ba.PrecisionCurve(positive=0), design="variance_reduction", seed=0)
     queries = negative.ask(20)
     assert queries.ranks.tolist() == [int((scores <= scores[item]).sum()) for item in queries.ids]
+
+
+def test_a_sheet_of_a_ranked_list_of_which_texts_were_sorted_is_refused(tmp_path):
+    ranked = ba.RankedList(500, show={"text": [f"text {rank}" for rank in range(1, 501)]})
+    a = ba.assess(ranked, ba.PrecisionCurve(epsilon=0.3, beta=1.5, p_min=0.3), seed=0)
+    sheet = a.ask(10).sheet()
+
+    def read(texts: list[str]) -> list[int]:
+        rows = zip(sheet["id"].tolist(), texts, strict=True)
+        lines = ["id,text,label", *(f"{of_item},{text},1" for of_item, text in rows)]
+        (tmp_path / "sheet.csv").write_text("\n".join(lines))
+        return ba.read_labels(tmp_path / "sheet.csv", a.labellable)[0].tolist()
+
+    texts = sheet["text"].tolist()
+    assert read(texts) == sheet["id"].tolist()
+    with pytest.raises(LabelError, match="Some columns of the sheet were sorted"):
+        read(texts[::-1])
