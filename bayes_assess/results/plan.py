@@ -221,15 +221,17 @@ class Plan(Answer):
     def _needed(self) -> str:
         """Say how many labels are needed, and how many random ones would be."""
         if self.kind == "width":
-            until = f"the {'widest ' * self.widest}{self.level:.0%} interval is {self.goal:g} wide"
+            subject = f"the {'widest ' * self.widest}{self.level:.0%} interval"
+            until, met = f"{subject} is {self.goal:g} wide", f"{subject} is no wider than {self.goal:g}"
         else:
-            until = f"the {'least sure ' * self.widest}verdict has the probability {self.goal:g}"
+            subject = f"the {'least sure ' * self.widest}verdict has"
+            until, met = f"{subject} the probability {self.goal:g}", f"{subject} a probability of {self.goal:g} or more"
         expected, lower, upper = self.labels
         if upper == 0:
             known = self.paths[0, 0] == (0 if self.kind == "width" else 1)  # by predictions alone, where there are none
             if self.labels_used or known:
-                return f"No more labels are needed: {until} already."
-            return f"As {labels_suggest(0)}, no labels are needed: {until} already."
+                return f"No more labels are needed: {met} already."
+            return f"As {labels_suggest(0)}, no labels are needed: {met} already."
         seen = self.n_simulated - self.labels_used
         if math.isinf(expected):
             if not seen and self.labels_used == self.n_items:

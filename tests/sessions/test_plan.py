@@ -74,20 +74,21 @@ def test_what_is_known_well_enough_needs_no_labels():
     session = one_group(100, 100)
     plan = session.plan(width=0.5)
     assert plan.labels == (0, 0, 0)
-    assert plan.summary() == "No more labels are needed: the widest 95% interval is 0.5 wide already."
+    assert plan.summary() == "No more labels are needed: the widest 95% interval is no wider than 0.5 already."
 
 
 def test_that_no_labels_are_needed_by_the_prior_alone_is_said_to_be_expected():
     predictions = np.random.default_rng(0).integers(0, 2, (2, 60))
     pool = ba.Pool(predictions=predictions[0], systems={"b": predictions[1]})
     said = ba.plan(pool, ba.Best(rope=0.3), probability=0.8).summary()
-    assert said == "As expected before any label, no labels are needed: the verdict has the probability 0.8 already."
+    met = "no labels are needed: the verdict has a probability of 0.8 or more already."
+    assert said == f"As expected before any label, {met}"
 
 
 def test_what_predictions_alone_settle_needs_no_labels_whatever_is_expected():
     pool = ba.Pool(predictions=[0] * 20, systems={"b": [0] * 20}, classes=[0, 1])
     plan = ba.plan(pool, ba.Compare("b", "prediction", measure="f1"), probability=0.9)
-    assert plan.summary() == "No more labels are needed: the verdict has the probability 0.9 already."
+    assert plan.summary() == "No more labels are needed: the verdict has a probability of 0.9 or more already."
 
 
 def test_a_small_pool_is_labelled_up_at_most():
@@ -209,7 +210,7 @@ def test_a_verdict_is_planned_by_its_probability():
     assert (plan.kind, plan.goal) == ("probability", 0.95)
     assert ((plan.paths >= 0.95).any(1) == np.isfinite(plan.needed)).all()
     assert plan.labels.expected < 4000
-    assert "verdict has the probability 0.95" in plan.summary()
+    assert "verdict has a probability of 0.95 or more" in plan.summary()
 
 
 def test_the_variance_of_one_random_label_is_that_of_the_delta_method():
