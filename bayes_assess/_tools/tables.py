@@ -97,6 +97,23 @@ class Table:
         self._formats = dict(formats or {})
         self._check_formats()
 
+    def __eq__(self, other: object) -> bool:
+        """Whether another table has the same title, and the same columns with the same values, however they are shown.
+
+        Examples
+        --------
+        >>> Table({"x": [1.0, np.nan]}) == Table({"x": [1.0, np.nan]}), Table({"x": [1]}) == Table({"x": [2]})
+        (True, False)
+        """
+        if not isinstance(other, Table):
+            return NotImplemented
+        if (self._title, self.columns) != (other._title, other.columns):
+            return False
+        return all(_are_equal(column, other._columns[name]) for name, column in self._columns.items())
+
+    def __hash__(self) -> int:
+        return hash((self._title, self.columns))
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
@@ -406,3 +423,11 @@ def _in_markdown(text: str) -> str:
     for letters in ("\\", "|", "<", "&", "`"):
         text = text.replace(letters, f"\\{letters}")
     return without_links(text.replace("](", "]\\("))
+
+
+def _are_equal(first: np.ndarray, second: np.ndarray) -> bool:
+    """Tell whether two columns have the same values; missing ones are equal."""
+    if first.shape != second.shape:
+        return False
+    pairs = zip(first.tolist(), second.tolist(), strict=True)
+    return all(one is other or one == other or (one != one and other != other) for one, other in pairs)

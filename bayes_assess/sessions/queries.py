@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Self
@@ -46,6 +46,10 @@ class LabelSheet(ABC):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """Return the ids, so that queries stand for them wherever ids are taken: ``tell(queries, labels)``."""
         return np.array(self.ids, dtype=dtype) if copy is not False else np.asarray(self.ids, dtype=dtype)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """Go through the ids."""
+        return iter(self.ids.tolist())
 
     @abstractmethod
     def table(self) -> Table:

@@ -336,6 +336,6 @@ def test_queries_stand_for_their_ids(pool, question, label):
     queries = a.ask(2)
     a.tell(queries, [label] * 2)
     assert (a.labels_used, len(a.pending)) == (2, 0)
-    assert np.asarray(queries).tolist() == queries.ids.tolist()
+    assert np.asarray(queries).tolist() == list(queries) == queries.ids.tolist()
     with pytest.raises(ba.LabelError, match=r"found 2 ids and .*3 "):
         a.tell(queries, [label] * 3)

@@ -397,3 +397,16 @@ def test_names_that_begin_and_end_alike_keep_the_place_at_which_they_differ():
     # the first two part from the third, and later from each other
     two_places = [f"{'a' * 30}{x}{'b' * 30}{y}{'c' * 40}" for x, y in ("11", "12", "21")]
     assert len(set(shortened(two_places, 20))) == 3
+
+
+def test_tables_are_equal_by_what_they_hold():
+    columns = {"group": ["a", None], "when": np.array(["2030-01-01", "NaT"], "M8[D]"), "x": [0.5, np.nan]}
+    table = Table(columns, title="t", formats={"x": ".2f"})
+    assert table == Table(columns, title="t")
+    assert hash(table) == hash(Table(columns, title="t"))
+    assert len({table, Table(columns, title="t")}) == 1
+    for other in (columns | {"x": [0.5, 0.5]}, columns | {"group": ["a", "b"]}, {"x": columns["x"]} | columns):
+        assert table != Table(other, title="t")
+    assert table != Table(columns, title="u")
+    assert table != Table({name: values[:1] for name, values in columns.items()}, title="t")
+    assert table != columns
