@@ -44,7 +44,7 @@ _POINTS = 4_000  # of e, at which its posterior is summed where items have more 
 _MOST = 0.3  # of e, beyond which labels say too little to be corrected for it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Adjusted:
     """An answer that counts on wrong labels.
 
@@ -59,8 +59,8 @@ class Adjusted:
 
     estimate: Float[np.ndarray, " G"] | float
     interval: Float[np.ndarray, "... 2"]
-    draws: Float[np.ndarray, "S ..."]
-    size: Int[np.ndarray, " G"]
+    draws: Float[np.ndarray, "S ..."] = field(repr=False)
+    size: Int[np.ndarray, " G"] = field(repr=False)
 
 
 @dataclass(frozen=True)
