@@ -137,6 +137,29 @@ def test_results_of_promptfoo(tmp_path):
     assert points.n_classes == 51
 
 
+@pytest.mark.parametrize(
+    ("changed", "left"),
+    [
+        ({"failureReason": 2, "error": "timeout", "response": {"error": "timeout"}}, 5),
+        ({"failureReason": 2, "error": "grader is down"}, 5),
+        ({"error": "timeout", "response": None}, 5),  # before there were reasons
+        ({"failureReason": 1, "error": "Expected output to equal 7"}, 6),
+        ({"error": "Expected output to equal 7"}, 6),
+        ({"failureReason": 0}, 6),
+    ],
+)
+def test_calls_of_promptfoo_that_failed_have_no_verdict(tmp_path, changed, left):
+    """They count as tests that failed, with a score of 0, though nothing was judged."""
+    log = promptfoo_log()
+    log["results"]["results"][0] |= {"success": False, "score": 0} | changed
+    path = written(tmp_path / "results.json", log)
+    if left == 6:
+        assert verdicts(ba.read_log(path)) == [0, 1, 0, 0, 1, 1]
+        return
+    with pytest.warns(UserWarning, match="Left out 1 output of 6 without the score 'success'"):
+        assert verdicts(ba.read_log(path)) == [1, 0, 0, 1, 1]
+
+
 def test_repetitions_are_numbered(tmp_path):
     log = promptfoo_log()
     log["results"]["results"] += log["results"]["results"][:1]

@@ -16,6 +16,7 @@ from bayes_assess.errors import PoolError
 
 _TASK_OF_FILE = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T.*)?")
 _OF_HARNESS = frozenset({"doc_id", "target", "filter"})  # numbers there that are no metrics
+_ERROR = 2  # failureReason of promptfoo: neither passed nor rejected by an assertion
 
 
 @dataclass(frozen=True)
@@ -206,12 +207,31 @@ def _promptfoo(path: Path, rows: object) -> Iterator[JudgedOutput]:
                 else str(provider),
                 "prompt_template": str(result.get("promptIdx", 0)),
             },
-            scores={} if result.get("error") and "success" not in result else scores,
+            scores={} if _ended_in_error(result) else scores,
             show={
                 "input": _said(prompt.get("raw") if isinstance(prompt, dict) else prompt),
                 "output": _said(response.get("output") if isinstance(response, dict) else response),
             },
         )
+
+
+def _ended_in_error(result: dict[str, Any]) -> bool:
+    """Tell whether a call failed, so that nothing was judged, although it counts as a test that failed.
+
+    Reasons of failures are 0, 1 and 2: none, an assertion, an error. Before there were any, `error` was the reason of
+    an assertion, too, which judged an output.
+
+    Examples
+    --------
+    >>> failed = {"success": False, "error": "timeout"}
+    >>> [_ended_in_error(failed | more) for more in ({}, {"failureReason": 2}, {"response": {"output": "no"}})]
+    [True, True, False]
+    """
+    reason, response = result.get("failureReason"), result.get("response")
+    if reason is not None:
+        return reason == _ERROR
+    answered = response.get("output") is not None if isinstance(response, dict) else response is not None
+    return bool(result.get("error")) and not (answered and "success" in result)
 
 
 # -- LM evaluation harness: {"doc_id", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
