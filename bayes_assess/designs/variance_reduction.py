@@ -29,6 +29,7 @@ from bayes_assess.estimators.posterior_measure import (
     PosteriorMeasure,
     labelled_events,
     measure_draws,
+    measure_values,
     posterior_measure,
 )
 from bayes_assess.estimators.rough_measure import rough_measure_draws
@@ -342,12 +343,13 @@ class VarianceReduction(Design[BeliefState]):
         order: ScoreOrder | None = None,
         *,
         by_prediction: bool,
-    ) -> tuple[bool, Supposed, Supposed]:
+    ) -> tuple[bool, Bool[np.ndarray, " k"], Supposed, Supposed]:
         """Draw measures of the pool as if these items without a label all had the event, and as if none had.
 
         These are labels then, as others are, so that what they say of like items is learned. Of designs whose event is
         all of a label that matters. With `by_prediction`, where the measure depends on whether the event is predicted,
-        it is as if all were predicted right, and as if all were predicted wrong; whether it is so comes first.
+        it is as if all were predicted right, and as if all were predicted wrong; whether it is so comes first, and
+        then which measures these items have a part in.
         """
         nothing, events = np.zeros_like(items), np.asarray(state.belief.counts).astype(np.int64)
         known = labelled_events(state.event, state.counts) - events
@@ -355,10 +357,10 @@ class VarianceReduction(Design[BeliefState]):
         shared = np.intersect1d(attribute[announced > 0], attribute[announced < 0])
         by_prediction = by_prediction and bool((np.abs(announced) == 0.5).all()) and not len(shared)
         turned = by_prediction & (announced < 0)
-        most, least = np.where(turned, items, nothing), np.where(turned, nothing, items)
+        having, without = np.where(turned, nothing, items), np.where(turned, items, nothing)
 
-        def drawn_if(*columns: Int[np.ndarray, " K"]) -> Supposed:
-            supposed = np.stack(columns, axis=-1)
+        def drawn_if(without: Int[np.ndarray, " K"], having: Int[np.ndarray, " K"]) -> Supposed:
+            supposed = np.stack([without, having], axis=-1)
             rng, belief = generator(seed, "posterior of a measure"), state.belief
             for label in rng.permutation(np.repeat(np.arange(supposed.size), supposed.ravel())):
                 belief = belief.observe(label // 2, label % 2 == 1)
@@ -370,7 +372,9 @@ class VarianceReduction(Design[BeliefState]):
             return Supposed(values, cautious)
 
         with engine.eager(), in_64_bits():
-            return by_prediction, drawn_if(most, least), drawn_if(least, most)
+            own = [measure_values(state.measure, (events + known)[None, :, 1] + part) for part in (having, without)]
+            concerned = own[0][0] != own[1][0] if order is None else np.ones(own[0].shape[1], bool)
+            return by_prediction, concerned, drawn_if(without, having), drawn_if(having, without)
 
 
 def _two_levels(

@@ -41,7 +41,9 @@ class BeliefDraws(OnMeasures):
 
     cells: EventCells
     found: MeasurePosterior = field(kw_only=True)
-    supposed: Callable[..., tuple[bool, Supposed, Supposed]] | None = field(kw_only=True, default=None)
+    supposed: Callable[..., tuple[bool, Bool[np.ndarray, " k"], Supposed, Supposed]] | None = field(
+        kw_only=True, default=None
+    )
 
     has_joint: ClassVar[bool] = True  # draws, by which to rank
 

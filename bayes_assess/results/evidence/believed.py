@@ -290,14 +290,14 @@ class Believed(BeliefDraws):
             return []
         agreement = self.events.about_agreement
         single = not agreement and self.events.subject.votes is None  # of several systems, which one is right?
-        by_prediction, *ends = self.supposed(by_prediction=single)
+        by_prediction, concerned, *ends = self.supposed(by_prediction=single)
         found = [posterior_measure(of_kind.draws, False, of_kind.cautious) for of_kind in ends]
         said = [(posterior.value, posterior.interval(self.level)) for posterior in found]
         kinds = ("right", "wrong") if agreement or by_prediction else ("positive", "negative")
         return [
             self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in said])
             for i, name in enumerate(self.groups)
-            if (ends[0].draws[:, i] != ends[1].draws[:, i]).any()  # items set aside may be of other groups
+            if concerned[i]  # items set aside may be of other groups
         ]
 
     @property
