@@ -350,20 +350,25 @@ class Campaign(Course):
         Whoever leaves out hard items, or tells the easy ones first, has chosen which labels there are.
         """
         book = self._items
-        if book.n_pending <= _MANY_MISSING * book.n_labelled or asked.settled(cells, np.asarray(counts)):
+        most = book.n_pending + sum(len(event.payload["ids"]) for event in self._events if event.kind == "release")
+        if most <= _MANY_MISSING * book.n_labelled or asked.settled(cells, np.asarray(counts)):
             return ()
         asks = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "ask"]
-        batch, items = np.repeat(np.arange(len(asks)), [len(ids) for ids in asks]), np.concatenate(asks)
-        items = self._units.named(items)
-        out = np.isin(items, book.awaited)
+        batch = np.repeat(np.arange(len(asks)), [len(ids) for ids in asks])
+        items = self._units.named(np.concatenate(asks)) if asks else np.zeros(0, np.int64)
+        out = ~np.isin(items, np.union1d(book.told[0], book.aside))
         in_part = np.isin(batch, np.intersect1d(batch[out], batch[~out]))
-        n = asked.labels_each * len(np.unique(items[out & in_part]))
+        missing = np.unique(items[out & in_part])
+        n = asked.labels_each * len(missing)
         if n <= _MANY_MISSING * book.n_labelled * asked.labels_each:
             return ()
-        have, them = ("has", "it") if n == 1 else ("have", "them")
+        n_back = asked.labels_each * int((~np.isin(missing, book.awaited)).sum())
+        have, were, them = ("has", "was", "it") if n == 1 else ("have", "were", "them")
+        back = f", {n_back:,} of them given back" if n_back < n else f", and {were} given back"
+        back = back if n_back else ""
         return (
-            f"{plural(n, 'item')} of batches that came back in part {have} no label yet; the answer takes {them} to be "
-            "like the others.",
+            f"{plural(n, 'item')} of batches that came back in part {have} no label yet{back}; the answer takes {them} "
+            "to be like the others.",
         )
 
     def _of_classes_unseen(self, asked: Question, cells: Cells, counts: Int[Array, "K O"]) -> tuple[str, ...]:

@@ -422,3 +422,22 @@ def test_many_labels_that_are_missing_of_batches_that_came_back_in_part_are_said
     assert f"5 items {said}" in a.result().summary()
     a.tell(first.ids[15:19], (scores[first.ids[15:19]] > 0.6).astype(int))
     assert "in part" not in a.result().summary()  # one of twenty
+
+
+@pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.Metric("f1")])
+def test_many_items_that_were_given_back_of_batches_that_came_back_in_part_are_said(question):
+    """Whoever gives hard items back has chosen which labels there are."""
+    scores = (np.arange(200) + 0.5) / 200
+    a = ba.assess(ba.Pool(scores=scores), question)
+    first, lost = a.ask(20).ids, a.ask(20).ids
+    a.release(lost)  # a sheet that was lost says nothing
+    a.tell(first[:14], (scores[first[:14]] > 0.6).astype(int))
+    a.release(first[14:18])
+    taken = "the answer takes them to be like the others."
+    said = f"6 items of batches that came back in part have no label yet, 4 of them given back; {taken}"
+    assert said in a.result().summary()
+    a.release(first[18:])
+    said = f"6 items of batches that came back in part have no label yet, and were given back; {taken}"
+    assert said in a.result().summary()
+    a.tell(first[14:], (scores[first[14:]] > 0.6).astype(int))
+    assert "in part" not in a.result().summary()
