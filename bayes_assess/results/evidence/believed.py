@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -286,8 +287,12 @@ class Believed(BeliefDraws):
         return _found(int(audits.sum()), among, int(audits[:, 1].sum()), "positive")
 
     def _if_skipped(self) -> list[str]:
-        if self.supposed is None or len(self.groups) > SAID:
-            return []
+        return [] if self.supposed is None or len(self.groups) > SAID else self._suppositions
+
+    @cached_property
+    def _suppositions(self) -> list[str]:
+        """What measures would be if all items set aside were of one kind, and of the other: learned once."""
+        assert self.supposed is not None
         agreement = self.events.about_agreement
         single = not agreement and self.events.subject.votes is None  # of several systems, which one is right?
         by_prediction, concerned, *ends = self.supposed(by_prediction=single)
