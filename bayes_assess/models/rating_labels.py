@@ -15,11 +15,11 @@ is a normal variable cut at the middles between neighbours, around a line in x, 
     \Phi\left(\frac{y - 1/2 - \mu_c}{s (C - 1) / 4}\right)\right] + e / C, \quad
     \theta_c \sim \mathrm{Dirichlet}(\kappa q_c), \quad y \sim \mathrm{Categorical}(\theta_c)
 
-where Phi counts as 0 below the first class and as 1 above the last. b says how much ratings tell, a_g is the bias of
-the judge with its sign turned, and kappa how many labels the line counts as in a cell: all are learned. Given them
-cells are independent Dirichlet distributions, so that one more label multiplies the likelihood of its group by
-(kappa q_cy + n_cy) / (kappa + n_c). The belief has sums over grids in the place of integrals over a_0, tau, a_g, b, s
-and kappa: their points are the middles of equal parts.
+where Phi counts as 0 below the first class and as 1 above the last, and e is .03, or .003 of two classes, of which one
+may be rare. b says how much ratings tell, a_g is the bias of the judge with its sign turned, and kappa how many labels
+the line counts as in a cell: all are learned. Given them cells are independent Dirichlet distributions, so that one
+more label multiplies the likelihood of its group by (kappa q_cy + n_cy) / (kappa + n_c). The belief has sums over grids
+in the place of integrals over a_0, tau, a_g, b, s and kappa: their points are the middles of equal parts.
 
 Shapes: cells K, classes C, groups G, opinions J, points A of a_g, points T of (a_0, tau), points H of (j, b, s, kappa),
 of which B of (j, b, s).
@@ -61,7 +61,7 @@ _LOG_SPREAD = (np.log(0.06), np.log(1.5))  # range of log tau
 _SLOPE = (-0.125, 1.375)  # of b
 _LOG_SCATTER = (np.log(0.24), np.log(2.5))  # of log s
 _LOG_STRENGTH = (0.0, np.log(256.0))  # of log kappa
-_EVEN = 0.03  # e
+_EVEN, _EVEN_OF_TWO = 0.03, 0.003  # e, which of two classes is how seldom the rare one may be
 _CUT = 0.1  # about the variance of the rounding of a label
 
 # Steps are such that the mean ratings of 20 cells with 20 labels each have the moments that they have by NUTS, within a
@@ -122,7 +122,8 @@ def _distribution(
     ndtr = special.ndtr if module is np else engine.ndtr
     upto = ndtr((cuts - mu[..., None]) / (scale * scatter)[..., None])
     ends = module.concatenate([module.zeros((*mu.shape, 1)), upto, module.ones((*mu.shape, 1))], axis=-1)
-    return (1 - _EVEN) * module.diff(ends, axis=-1) + _EVEN / n_classes
+    even = _EVEN if n_classes > 2 else _EVEN_OF_TWO
+    return (1 - even) * module.diff(ends, axis=-1) + even / n_classes
 
 
 def _prior_of_levels() -> tuple[Float[np.ndarray, "T A"], Float[np.ndarray, " T"]]:

@@ -76,6 +76,13 @@ def test_lines_are_distributions_whose_mean_follows_the_rating():
     assert (np.sign(ratings[:, middle]) == np.sign(model._SLOPES)[:, None]).all()
 
 
+def test_of_two_classes_one_may_be_rare():
+    """A cell without labels is not taken to have what 300 of ten like ones have not shown, see Laplace's rule."""
+    belief = RatingLabels.from_prior(np.append(np.full(11, 0.02), 0.6), 2)
+    learned = belief.after(np.array([[30, 0]] * 10 + [[0, 0], [3, 3]]))
+    assert learned.mean[10, 1] < 2 / (300 + 2)
+
+
 def test_the_evidence_is_that_of_brute_force():
     assert float(told().log_marginal) == pytest.approx(np.log(summed(LABELS, "")), rel=2e-4)
 
