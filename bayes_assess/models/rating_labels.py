@@ -42,6 +42,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.errors import PriorError
+from bayes_assess.models._rating_moves import Chains, Points, Prior, Steps, log_rising
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, counts_of, items_of
 
@@ -52,8 +53,6 @@ def _middles(low: float, high: float, n: int) -> Float[np.ndarray, " n"]:
 
 
 MOST_RATINGS = 7  # classes that are believed one by one; of more it is their means
-
-_MOST_FACTORS = 50  # of a product, beyond which gamma functions are computed
 
 # Levels, spreads and scatters are in quarters of the scale, the steps of ratings from 1 to 5.
 _CENTRE_SD = 1.0  # of a_0
@@ -87,24 +86,6 @@ def _kept_lines(x: bytes, n_opinions: int, n_classes: int) -> Float[np.ndarray, 
     found = lines(np.frombuffer(x).reshape(n_opinions, -1), n_classes).astype(np.float32)
     found.flags.writeable = False
     return found
-
-
-def _log_rising(x: Float[np.ndarray, "E *s"], n: Float[np.ndarray, " E"]) -> Float[np.ndarray, "E *s"]:
-    """Return the logarithms of x (x + 1) ... (x + n - 1), factor by factor: most of n are 1 or 2.
-
-    Examples
-    --------
-    >>> np.exp(_log_rising(np.array([[0.5], [2.0]]), np.array([3, 1]))).ravel().round(6).tolist()
-    [1.875, 2.0]
-    """
-    logs = np.zeros(x.shape)
-    for i in range(int(n.max(initial=0).clip(max=_MOST_FACTORS))):
-        more = n > i
-        logs[more] += np.log(x[more] + i)
-    many = n > _MOST_FACTORS
-    rest = n[many].reshape(-1, *[1] * (x.ndim - 1))
-    logs[many] += special.gammaln(x[many] + rest) - special.gammaln(x[many] + _MOST_FACTORS)
-    return logs
 
 
 def _distribution(
@@ -334,8 +315,8 @@ class RatingLabels(DrawnLabels):
         cell, label = np.nonzero(counts)
         told, group = counts[cell, label], np.asarray(self.group)
         alpha = _STRENGTHS * np.moveaxis(np.asarray(self.line, np.float64), -1, 1)[cell, label][..., None]
-        gained = _log_rising(alpha, told)  # (E, A, B, strengths)
-        fewer = _log_rising(np.broadcast_to(_STRENGTHS, (len(counts), len(_STRENGTHS))), counts.sum(1))
+        gained = log_rising(alpha, told)  # (E, A, B, strengths)
+        fewer = log_rising(np.broadcast_to(_STRENGTHS, (len(counts), len(_STRENGTHS))), counts.sum(1))
         gain = [gained[group[cell] == g].sum(0) - fewer[group == g].sum(0) for g in range(len(self.log_weight))]
         weight = np.asarray(self.log_weight) + np.reshape(gain, self.log_weight.shape)
         return replace(self, counts=np.asarray(self.counts + counts), log_weight=weight.astype(np.float32))
@@ -374,19 +355,58 @@ class RatingLabels(DrawnLabels):
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
         """Draw `n` distributions of labels for every cell, on the host."""
-        line, counts = np.asarray(self.line, np.float64), np.asarray(self.counts, np.float64)
+        _, h, level = self._points(rng, n)
+        line, cells = np.asarray(self.line, np.float64), np.arange(len(self.line))
+        base = line[cells, level[:, self.group], (h // len(_STRENGTHS))[:, None]]  # (n, K, C)
+        return self._shares(rng, _kappa(line.shape[2])[h], base)
+
+    def drawn_off_grids(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
+        """Draw as `drawn` does, from points that are moved off the grids, on the host: where lines are well known."""
+        t, h, level = self._points(rng, n)
+        spread, centre = np.divmod(t, len(_LEVELS))
+        opinion, of_line = np.divmod(h // len(_STRENGTHS), len(_SLOPES) * len(_SCATTERS))
+        slope, scatter = np.divmod(of_line, len(_SCATTERS))
+        logs = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
+        log_spread, log_scatter, log_strength = logs
+        start = Points(
+            centre=_LEVELS[centre],
+            log_spread=log_spread[spread],
+            level=_LEVELS[level],
+            slope=_SLOPES[slope],
+            log_scatter=log_scatter[scatter],
+            log_strength=log_strength[h % len(_STRENGTHS)],
+        )
+        n_classes, group = np.shape(self.counts)[1], np.asarray(self.group)
+        even = _EVEN if n_classes > 2 else _EVEN_OF_TWO
+        prior = Prior(_CENTRE_SD, _LOG_SPREAD, _SLOPE, _LOG_SCATTER, _LOG_STRENGTH, even)
+        steps = Steps(*(float(grid[1] - grid[0]) for grid in (log_spread, _LEVELS, _SLOPES, log_scatter, log_strength)))
+        counts = np.asarray(self.counts, np.float64)
+        seen, x = np.flatnonzero(counts.sum(1)), np.asarray(self.x, np.float64)[opinion]  # (n, K)
+        chains = Chains(rng, start, x[:, seen], group[seen], counts[seen], prior, steps)
+        found = chains.run()
+        scatter = np.exp(found.log_scatter)
+        base = _distribution(x, n_classes, found.level[:, group], found.slope[:, None], scatter[:, None], np)
+        return self._shares(rng, np.exp(found.log_strength), np.asarray(base))
+
+    def _points(
+        self, rng: np.random.Generator, n: int
+    ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], Int[np.ndarray, "n G"]]:
+        """Draw points of (a_0, tau), of h, and of a_g."""
         weight = np.asarray(self.log_weight, np.float64)
         top = weight.max(1, keepdims=True)
         likelihood = np.exp(weight - top)
         groups = np.moveaxis(_LEVEL_GIVEN @ likelihood, 0, 1)  # (T, G, H)
         joint = np.log(_CENTRE)[:, None] + (np.log(np.maximum(groups, 1e-300)) + top[:, 0]).sum(1)
-        share, kappa = np.exp(joint - joint.max()).ravel(), _kappa(line.shape[2])
-        t, h = np.divmod(rng.choice(len(share), n, p=share / share.sum()), len(kappa))
+        share = np.exp(joint - joint.max()).ravel()
+        t, h = np.divmod(rng.choice(len(share), n, p=share / share.sum()), joint.shape[1])
         upto = np.cumsum(_LEVEL_GIVEN[t][:, None] * likelihood[:, :, h].transpose(2, 0, 1), axis=-1)  # (n, G, A)
-        level = (upto < rng.random((n, len(weight), 1)) * upto[..., -1:]).sum(-1)
-        cells = np.arange(len(line))
-        base = line[cells, level[:, self.group], (h // len(_STRENGTHS))[:, None]]  # (n, K, C)
-        gamma = rng.standard_gamma(kappa[h][:, None, None] * base + counts)
+        return t, h, (upto < rng.random((n, len(weight), 1)) * upto[..., -1:]).sum(-1)
+
+    def _shares(
+        self, rng: np.random.Generator, kappa: Float[np.ndarray, " n"], base: Float[np.ndarray, "n K C"]
+    ) -> Float[np.ndarray, "n K C"]:
+        """Draw the distributions of cells given their lines."""
+        gamma = rng.standard_gamma(kappa[:, None, None] * base + np.asarray(self.counts, np.float64))
         return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
 
     def _log_joint(self) -> tuple[Float[Array, "T H"], Float[Array, "T G H"], Float[Array, "G 1 H"]]:

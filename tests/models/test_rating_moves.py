@@ -1,0 +1,80 @@
+"""Draws of the belief on ratings off its grids, against sums over grids that are far finer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special
+
+from bayes_assess.models import rating_labels as model
+from bayes_assess.models._rating_moves import log_rising
+from bayes_assess.models.rating_labels import RatingLabels
+
+C, RATINGS = 5, np.arange(5)
+X = np.array([0.3, 0.8, 1.4, 1.9, 2.3, 2.8, 3.2, 3.7, 0.5, 2.0, 4.0])  # the last three without labels
+N = 30  # labels of every other cell
+
+
+def labelled(slope: float, level: float, scatter: float) -> np.ndarray:
+    """Labels of the cells around a line."""
+    rng = np.random.default_rng(2)
+    near = 2 + level + slope * (X - 2) + scatter * rng.normal(size=(N, len(X)))
+    codes = np.rint(near).clip(0, C - 1).astype(int)
+    counts = np.stack([np.bincount(column, minlength=C) for column in codes.T])
+    counts[-3:] = 0
+    return counts
+
+
+def moments(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute means and squares of the mean ratings of cells without labels by sums over fine grids."""
+    spread = np.exp(np.linspace(*model._LOG_SPREAD, 60))
+    levels = np.linspace(-0.3, 0.9, 41)
+    prior = np.exp(-0.5 * levels**2 / (1 + spread[:, None] ** 2)) / np.sqrt(1 + spread[:, None] ** 2)
+    slopes = np.linspace(0.5, 1.15, 31)
+    scatters = np.exp(np.linspace(*model._LOG_SCATTER, 42)[1:-1])
+    strengths = np.exp(np.linspace(*model._LOG_STRENGTH, 26)[1:-1])
+    mu = 2 + levels[:, None, None] + slopes[:, None] * (X - 2)  # (A, B, K)
+    upto = special.ndtr((np.arange(C - 1) + 0.5 - mu[..., None, None]) / scatters[:, None])  # (A, B, K, S, C - 1)
+    q = np.diff(upto, axis=-1, prepend=0, append=1) * (1 - model._EVEN) + model._EVEN / C
+    weight, first, second = 0.0, 0.0, 0.0
+    cell, label = np.nonzero(counts)
+    told, seen = counts[cell, label], counts.sum(1)
+    logs = []
+    for kappa in strengths:
+        alpha = kappa * np.moveaxis(q[:, :, cell, :, label], 0, -1)  # (A, B, S, E)
+        gain = (special.gammaln(alpha + told) - special.gammaln(alpha)).sum(-1)
+        logs.append(gain - (special.gammaln(kappa + seen) - special.gammaln(kappa)).sum())
+    log = np.stack(logs, axis=-1) + np.log(prior.mean(0))[:, None, None, None]
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    mean, square = q[:, :, -3:] @ RATINGS, q[:, :, -3:] @ RATINGS**2  # (A, B, 3, S)
+    first = np.einsum("abst,abks->k", weight, mean)
+    squares = (strengths * mean[..., None] ** 2 + square[..., None]) / (strengths + 1)
+    second = np.einsum("abst,abkst->k", weight, squares)
+    return first, second
+
+
+@pytest.mark.parametrize("scatter", [0.35, 1.0])
+def test_draws_have_the_moments_of_far_finer_grids(scatter):
+    counts = labelled(0.83, 0.28, scatter)
+    belief = RatingLabels.from_prior(X, C).after(counts)
+    draws = belief.drawn_off_grids(np.random.default_rng(1), 4000)[:, -3:] @ RATINGS
+    for found, expected in zip((draws, draws**2), moments(counts), strict=True):
+        error = found.std(0) / np.sqrt(len(draws))
+        np.testing.assert_array_less(np.abs(found.mean(0) - expected), 4.5 * error)
+
+
+def test_draws_before_any_label_are_of_the_prior():
+    belief = RatingLabels.from_prior(np.array([[0.0, 2.0, 3.0], [2.0, 0.0, 1.0]]), 4, np.array([0, 0, 1]))
+    draws = belief.drawn_off_grids(np.random.default_rng(2), 4000) @ np.arange(4)
+    before = belief.drawn(np.random.default_rng(3), 4000) @ np.arange(4)
+    for found, expected in ((draws, before), (draws**2, before**2), (draws[:, :1] * draws, before[:, :1] * before)):
+        error = np.sqrt((found.var(0) + expected.var(0)) / 4000)
+        # The middles of the grids' parts have a sixth less of variance than the whole, at most.
+        np.testing.assert_array_less(np.abs(found.mean(0) - expected.mean(0)), 4.5 * error + 0.02 * expected.mean(0))
+
+
+def test_products_have_as_many_factors_as_there_are_labels():
+    x, n = np.array([[0.3, 2.0], [1e-3, 40.0], [5.0, 0.7]]), np.array([0, 3, 400])
+    expected = special.gammaln(x + n[:, None]) - special.gammaln(x)
+    np.testing.assert_allclose(log_rising(x, n), expected, rtol=1e-10, atol=1e-10)
