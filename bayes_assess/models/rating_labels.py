@@ -42,7 +42,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.errors import PriorError
-from bayes_assess.models._rating_moves import Chains, Points, Prior, Steps, log_rising
+from bayes_assess.models._rating_moves import KEPT, Chains, Points, Prior, Steps, log_rising
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, counts_of, items_of
 
@@ -354,20 +354,12 @@ class RatingLabels(DrawnLabels):
         return xp.asarray(self.counts).sum(1) + 1.0
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
-        """Draw `n` distributions of labels for every cell, on the host."""
-        _, h, level = self._points(rng, n)
-        line, cells = np.asarray(self.line, np.float64), np.arange(len(self.line))
-        base = line[cells, level[:, self.group], (h // len(_STRENGTHS))[:, None]]  # (n, K, C)
-        return self._shares(rng, _kappa(line.shape[2])[h], base)
-
-    def drawn_off_grids(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
-        """Draw as `drawn` does, from points that are moved off the grids, on the host: where lines are well known."""
-        t, h, level = self._points(rng, n)
+        """Draw `n` distributions of labels for every cell, by lines that are moved off the grids, on the host."""
+        t, h, level = self._points(rng, -(-n // KEPT))
         spread, centre = np.divmod(t, len(_LEVELS))
         opinion, of_line = np.divmod(h // len(_STRENGTHS), len(_SLOPES) * len(_SCATTERS))
         slope, scatter = np.divmod(of_line, len(_SCATTERS))
-        logs = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
-        log_spread, log_scatter, log_strength = logs
+        log_spread, log_scatter, log_strength = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
         start = Points(
             centre=_LEVELS[centre],
             log_spread=log_spread[spread],
@@ -376,16 +368,17 @@ class RatingLabels(DrawnLabels):
             log_scatter=log_scatter[scatter],
             log_strength=log_strength[h % len(_STRENGTHS)],
         )
+        start = Points(*(part.astype(np.float32) for part in start))
         n_classes, group = np.shape(self.counts)[1], np.asarray(self.group)
         even = _EVEN if n_classes > 2 else _EVEN_OF_TWO
         prior = Prior(_CENTRE_SD, _LOG_SPREAD, _SLOPE, _LOG_SCATTER, _LOG_STRENGTH, even)
         steps = Steps(*(float(grid[1] - grid[0]) for grid in (log_spread, _LEVELS, _SLOPES, log_scatter, log_strength)))
-        counts = np.asarray(self.counts, np.float64)
-        seen, x = np.flatnonzero(counts.sum(1)), np.asarray(self.x, np.float64)[opinion]  # (n, K)
+        counts, x = np.asarray(self.counts, np.float32), np.asarray(self.x, np.float32)[opinion]  # (chains, K)
+        seen = np.flatnonzero(counts.sum(1))
         chains = Chains(rng, start, x[:, seen], group[seen], counts[seen], prior, steps)
-        found = chains.run()
-        scatter = np.exp(found.log_scatter)
-        base = _distribution(x, n_classes, found.level[:, group], found.slope[:, None], scatter[:, None], np)
+        found = Points(*(part[:n].astype(np.float64) for part in chains.run()))
+        x, scatter = np.tile(x, (KEPT, 1))[:n], np.exp(found.log_scatter)[:, None]
+        base = _distribution(x, n_classes, found.level[:, group], found.slope[:, None], scatter, np)
         return self._shares(rng, np.exp(found.log_strength), np.asarray(base))
 
     def _points(

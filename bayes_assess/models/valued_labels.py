@@ -281,14 +281,14 @@ class ValuedLabels(DrawnLabels):
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
         """Draw `n` distributions of labels for every cell, on the host."""
         if (grades := self._grades) is not None:
-            return self._of_grades(grades.drawn_off_grids(rng, n))
+            return self._of_grades(grades.drawn(rng, n))
         return self._distributions(self._chains(rng, n).run(n))
 
     def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
         """Divide `n` draws into parts of at most so many: of the same chains, which take most of the time to begin."""
         if (grades := self._grades) is not None:
-            for some, _ in grades.in_parts(rng, n, most):
-                drawn = self._of_grades(grades.drawn_off_grids(rng, some.stop - some.start))
+            for some, labels in grades.in_parts(rng, n, most):
+                drawn = self._of_grades(labels.drawn(rng, some.stop - some.start))
                 yield some, GivenLabels(self.counts, drawn)
             return
         start = 0

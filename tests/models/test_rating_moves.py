@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from bayes_assess.models import rating_labels as model
-from bayes_assess.models._rating_moves import log_rising
+from bayes_assess.models._rating_moves import KEPT, log_rising
 from bayes_assess.models.rating_labels import RatingLabels
 
 C, RATINGS = 5, np.arange(5)
@@ -58,20 +58,28 @@ def moments(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def test_draws_have_the_moments_of_far_finer_grids(scatter):
     counts = labelled(0.83, 0.28, scatter)
     belief = RatingLabels.from_prior(X, C).after(counts)
-    draws = belief.drawn_off_grids(np.random.default_rng(1), 4000)[:, -3:] @ RATINGS
+    draws = belief.drawn(np.random.default_rng(1), 4000)[:, -3:] @ RATINGS
     for found, expected in zip((draws, draws**2), moments(counts), strict=True):
-        error = found.std(0) / np.sqrt(len(draws))
+        error = found.std(0) / np.sqrt(len(draws) / KEPT)  # of every chain as if all draws were alike
         np.testing.assert_array_less(np.abs(found.mean(0) - expected), 4.5 * error)
 
 
 def test_draws_before_any_label_are_of_the_prior():
-    belief = RatingLabels.from_prior(np.array([[0.0, 2.0, 3.0], [2.0, 0.0, 1.0]]), 4, np.array([0, 0, 1]))
-    draws = belief.drawn_off_grids(np.random.default_rng(2), 4000) @ np.arange(4)
-    before = belief.drawn(np.random.default_rng(3), 4000) @ np.arange(4)
-    for found, expected in ((draws, before), (draws**2, before**2), (draws[:, :1] * draws, before[:, :1] * before)):
-        error = np.sqrt((found.var(0) + expected.var(0)) / 4000)
-        # The middles of the grids' parts have a sixth less of variance than the whole, at most.
-        np.testing.assert_array_less(np.abs(found.mean(0) - expected.mean(0)), 4.5 * error + 0.02 * expected.mean(0))
+    """As parameters are that are drawn from it, which cells have in common."""
+    rng, n = np.random.default_rng(3), 4000
+    x, group = np.array([0.0, 2.0, 3.0]), np.array([0, 0, 1])
+    draws = RatingLabels.from_prior(x, 4, group).drawn(np.random.default_rng(2), n) @ np.arange(4)
+    spread = np.exp(rng.uniform(*model._LOG_SPREAD, n))
+    level = rng.normal(size=n)[:, None] + spread[:, None] * rng.normal(size=(n, 2))
+    slope, scatter = rng.uniform(*model._SLOPE, n)[:, None], np.exp(rng.uniform(*model._LOG_SCATTER, n))[:, None]
+    q = model._distribution(np.broadcast_to(x, (n, 3)), 4, level[:, group], slope, scatter, np)
+    kappa = np.exp(rng.uniform(*model._LOG_STRENGTH, n))
+    gamma = rng.standard_gamma(kappa[:, None, None] * q)
+    expected = gamma @ np.arange(4) / gamma.sum(-1)
+    for of_cells in (lambda mean: mean, lambda mean: mean**2, lambda mean: mean[:, :1] * mean):
+        found, wanted = of_cells(draws), of_cells(expected)
+        error = np.sqrt((KEPT * found.var(0) + wanted.var(0)) / n)
+        np.testing.assert_array_less(np.abs(found.mean(0) - wanted.mean(0)), 4.5 * error)
 
 
 def test_products_have_as_many_factors_as_there_are_labels():
