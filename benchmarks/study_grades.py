@@ -13,12 +13,12 @@ package's is a geometric mean:
 
 | way | labels | held | score | score / package | RMSE |
 |---|--:|--:|--:|--:|--:|
-| package | 30 | 0.977 ± 0.011 | 0.204 | | 0.0496 |
-| package | 120 | 0.950 ± 0.019 | 0.115 | | 0.0273 |
-| package | 300 | 0.925 ± 0.023 | 0.078 | | 0.0176 |
+| package | 30 | 0.977 ± 0.011 | 0.203 | | 0.0495 |
+| package | 120 | 0.947 ± 0.022 | 0.122 | | 0.0272 |
+| package | 300 | 0.929 ± 0.025 | 0.075 | | 0.0167 |
 | anything | 30 | 0.938 ± 0.018 | 0.284 | 1.11 ± 0.05 | 0.0635 |
-| anything | 120 | 0.859 ± 0.031 | 0.153 | 1.11 ± 0.06 | 0.0324 |
-| anything | 300 | 0.879 ± 0.028 | 0.090 | 1.06 ± 0.07 | 0.0193 |
+| anything | 120 | 0.859 ± 0.031 | 0.153 | 1.10 ± 0.06 | 0.0324 |
+| anything | 300 | 0.879 ± 0.028 | 0.090 | 1.07 ± 0.06 | 0.0193 |
 
 Of 9 and 11 grades, which the package takes for any number, a belief that means lie between these alone was no better:
 scores of 1.04, 1.04 and 1.03 (.01, .03, .02) on 30 pools.
