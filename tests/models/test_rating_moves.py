@@ -7,12 +7,14 @@ import pytest
 from scipy import special
 
 from bayes_assess.models import rating_labels as model
-from bayes_assess.models._rating_moves import KEPT, log_rising
+from bayes_assess.models._rating_moves import KEPT, Chains, Points, Prior, Steps, log_rising
 from bayes_assess.models.rating_labels import RatingLabels
 
 C, RATINGS = 5, np.arange(5)
 X = np.array([0.3, 0.8, 1.4, 1.9, 2.3, 2.8, 3.2, 3.7, 0.5, 2.0, 4.0])  # the last three without labels
 N = 30  # labels of every other cell
+PRIOR = Prior(model._CENTRE_SD, model._LOG_SPREAD, model._SLOPE, model._LOG_SCATTER, model._LOG_STRENGTH, model._EVEN)
+STEPS = Steps(1.0, 0.2, 0.2, 0.5, 1.0)
 
 
 def labelled(slope: float, level: float, scatter: float) -> np.ndarray:
@@ -80,6 +82,44 @@ def test_draws_before_any_label_are_of_the_prior():
         found, wanted = of_cells(draws), of_cells(expected)
         error = np.sqrt((KEPT * found.var(0) + wanted.var(0)) / n)
         np.testing.assert_array_less(np.abs(found.mean(0) - wanted.mean(0)), 4.5 * error)
+
+
+def drawn_from_prior(rng: np.random.Generator, n_groups: int) -> Points:
+    centre, log_spread = rng.normal(0, model._CENTRE_SD, 1), rng.uniform(*model._LOG_SPREAD, 1)
+    level = centre[:, None] + np.exp(log_spread)[:, None] * rng.normal(size=(1, n_groups))
+    rest = (rng.uniform(*limits, 1) for limits in (model._SLOPE, model._LOG_SCATTER, model._LOG_STRENGTH))
+    return Points(centre, log_spread, level, *rest)
+
+
+def test_moves_leave_the_joint_distribution_as_it_is():
+    """Parameters of the prior that are moved given labels drawn by them are of the prior again (Geweke 2004)."""
+    rng, group, x, n_classes = np.random.default_rng(7), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 2, 1, 3, 2, 2.5]), 4
+    before, after = [], []
+    for _ in range(150):
+        points = drawn_from_prior(rng, 3)
+        slope, scatter = points.slope[:, None], np.exp(points.log_scatter)[:, None]
+        q = model._distribution(x[None], n_classes, points.level[:, group], slope, scatter, np)[0]
+        gamma = rng.standard_gamma(np.exp(points.log_strength) * q)
+        counts = rng.multinomial(6, gamma / gamma.sum(-1, keepdims=True)).astype(np.float32)
+        start = Points(*(np.repeat(part, 4, axis=0).astype(np.float32) for part in points))
+        places = np.repeat(x[None], 4, axis=0).astype(np.float32)
+        found = Chains(rng, start, places, group, counts, PRIOR, STEPS).run()
+        for limits, values in zip(PRIOR[1:5], (found.log_spread, *found[3:]), strict=True):
+            assert (limits[0] < values).all()
+            assert (values < limits[1]).all()
+        before.append(functions(start))
+        after.append(functions(found))
+    change = np.array(after) - before
+    error = change.std(0) / np.sqrt(len(change))
+    np.testing.assert_array_less(np.abs(change.mean(0)), 4 * error)
+
+
+def functions(points: Points) -> list[float]:
+    """Return means over the chains of parameters, and of how far levels are from the centre, and from each other."""
+    away = points.level - points.centre[:, None]
+    relative = (away / np.exp(points.log_spread)[:, None]) ** 2
+    others = points.centre, points.centre**2, points.log_spread, *points[3:], points.slope**2, points.log_strength**2
+    return [float(part.mean()) for part in (*others, points.level, points.level**2, np.abs(away), relative)]
 
 
 def test_products_have_as_many_factors_as_there_are_labels():
