@@ -19,7 +19,8 @@ where Phi counts as 0 below the first class and as 1 above the last, and e is .0
 may be rare. b says how much ratings tell, a_g is the bias of the judge with its sign turned, and kappa how many labels
 the line counts as in a cell: all are learned. Given them cells are independent Dirichlet distributions, so that one
 more label multiplies the likelihood of its group by (kappa q_cy + n_cy) / (kappa + n_c). The belief has sums over grids
-in the place of integrals over a_0, tau, a_g, b, s and kappa: their points are the middles of equal parts.
+in the place of integrals over a_0, tau, a_g, b, s and kappa: their points are the middles of equal parts. Draws of
+answers are moved off these points, see `_rating_moves`.
 
 Shapes: cells K, classes C, groups G, opinions J, points A of a_g, points T of (a_0, tau), points H of (j, b, s, kappa),
 of which B of (j, b, s).
@@ -28,6 +29,7 @@ of which B of (j, b, s).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from types import ModuleType
@@ -43,7 +45,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 from bayes_assess.models._rating_moves import KEPT, Chains, Points, Prior, Steps, log_rising
-from bayes_assess.models.drawn_labels import DrawnLabels
+from bayes_assess.models.drawn_labels import DrawnLabels, GivenLabels
 from bayes_assess.models.program_items import added, counts_of, items_of
 
 
@@ -52,6 +54,7 @@ def _middles(low: float, high: float, n: int) -> Float[np.ndarray, " n"]:
     return low + (high - low) * (np.arange(n) + 0.5) / n
 
 
+_FEW = 512  # draws, of which steps of grids are no matter
 MOST_RATINGS = 7  # classes that are believed one by one; of more it is their means
 
 # Levels, spreads and scatters are in quarters of the scale, the steps of ratings from 1 to 5.
@@ -354,37 +357,34 @@ class RatingLabels(DrawnLabels):
         return xp.asarray(self.counts).sum(1) + 1.0
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
-        """Draw `n` distributions of labels for every cell, by lines that are moved off the grids, on the host."""
-        t, h, level = self._points(rng, -(-n // KEPT))
-        spread, centre = np.divmod(t, len(_LEVELS))
-        opinion, of_line = np.divmod(h // len(_STRENGTHS), len(_SLOPES) * len(_SCATTERS))
-        slope, scatter = np.divmod(of_line, len(_SCATTERS))
-        log_spread, log_scatter, log_strength = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
-        start = Points(
-            centre=_LEVELS[centre],
-            log_spread=log_spread[spread],
-            level=_LEVELS[level],
-            slope=_SLOPES[slope],
-            log_scatter=log_scatter[scatter],
-            log_strength=log_strength[h % len(_STRENGTHS)],
-        )
-        start = Points(*(part.astype(np.float32) for part in start))
+        """Draw `n` distributions of labels for every cell, on the host."""
+        return self._shares(rng, *self._points(rng, n))
+
+    def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
+        """Divide `n` draws into parts of at most so many, by parameters that are drawn once."""
+        points, opinion = self._points(rng, n)
+        for start in range(0, n, most):
+            some = slice(start, min(start + most, n))
+            part = Points(*(values[some] for values in points))
+            yield some, GivenLabels(self.counts, self._shares(rng, part, opinion[some]))
+
+    def _points(self, rng: np.random.Generator, n: int) -> tuple[Points, Int[np.ndarray, " n"]]:
+        """Draw parameters, and which of the opinions they are of; few of them from the grids, for looks of plans."""
+        if n < _FEW:
+            return self._on_grids(rng, n)
+        start, opinion = self._on_grids(rng, -(-n // KEPT))
         n_classes, group = np.shape(self.counts)[1], np.asarray(self.group)
         even = _EVEN if n_classes > 2 else _EVEN_OF_TWO
         prior = Prior(_CENTRE_SD, _LOG_SPREAD, _SLOPE, _LOG_SCATTER, _LOG_STRENGTH, even)
-        steps = Steps(*(float(grid[1] - grid[0]) for grid in (log_spread, _LEVELS, _SLOPES, log_scatter, log_strength)))
-        counts, x = np.asarray(self.counts, np.float32), np.asarray(self.x, np.float32)[opinion]  # (chains, K)
+        spreads, scatters, strengths = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
+        steps = Steps(*(float(grid[1] - grid[0]) for grid in (spreads, _LEVELS, _SLOPES, scatters, strengths)))
+        counts, x = np.asarray(self.counts, np.float32), np.asarray(self.x, np.float32)[opinion]
         seen = np.flatnonzero(counts.sum(1))
-        chains = Chains(rng, start, x[:, seen], group[seen], counts[seen], prior, steps)
-        found = Points(*(part[:n].astype(np.float64) for part in chains.run()))
-        x, scatter = np.tile(x, (KEPT, 1))[:n], np.exp(found.log_scatter)[:, None]
-        base = _distribution(x, n_classes, found.level[:, group], found.slope[:, None], scatter, np)
-        return self._shares(rng, np.exp(found.log_strength), np.asarray(base))
+        start = Points(*(part.astype(np.float32) for part in start))
+        found = Chains(rng, start, x[:, seen], group[seen], counts[seen], prior, steps).run()
+        return Points(*(part[:n].astype(np.float64) for part in found)), np.tile(opinion, KEPT)[:n]
 
-    def _points(
-        self, rng: np.random.Generator, n: int
-    ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], Int[np.ndarray, "n G"]]:
-        """Draw points of (a_0, tau), of h, and of a_g."""
+    def _on_grids(self, rng: np.random.Generator, n: int) -> tuple[Points, Int[np.ndarray, " n"]]:
         weight = np.asarray(self.log_weight, np.float64)
         top = weight.max(1, keepdims=True)
         likelihood = np.exp(weight - top)
@@ -393,13 +393,28 @@ class RatingLabels(DrawnLabels):
         share = np.exp(joint - joint.max()).ravel()
         t, h = np.divmod(rng.choice(len(share), n, p=share / share.sum()), joint.shape[1])
         upto = np.cumsum(_LEVEL_GIVEN[t][:, None] * likelihood[:, :, h].transpose(2, 0, 1), axis=-1)  # (n, G, A)
-        return t, h, (upto < rng.random((n, len(weight), 1)) * upto[..., -1:]).sum(-1)
+        level = (upto < rng.random((n, len(weight), 1)) * upto[..., -1:]).sum(-1)
+        spread, centre = np.divmod(t, len(_LEVELS))
+        opinion, of_line = np.divmod(h // len(_STRENGTHS), len(_SLOPES) * len(_SCATTERS))
+        slope, scatter = np.divmod(of_line, len(_SCATTERS))
+        points = Points(
+            centre=_LEVELS[centre],
+            log_spread=np.log(_SPREADS)[spread],
+            level=_LEVELS[level],
+            slope=_SLOPES[slope],
+            log_scatter=np.log(_SCATTERS)[scatter],
+            log_strength=np.log(_STRENGTHS)[h % len(_STRENGTHS)],
+        )
+        return points, opinion
 
     def _shares(
-        self, rng: np.random.Generator, kappa: Float[np.ndarray, " n"], base: Float[np.ndarray, "n K C"]
+        self, rng: np.random.Generator, points: Points, opinion: Int[np.ndarray, " n"]
     ) -> Float[np.ndarray, "n K C"]:
         """Draw the distributions of cells given their lines."""
-        gamma = rng.standard_gamma(kappa[:, None, None] * base + np.asarray(self.counts, np.float64))
+        counts, x = np.asarray(self.counts, np.float64), np.asarray(self.x, np.float64)[opinion]
+        slope, scatter = points.slope[:, None], np.exp(points.log_scatter)[:, None]
+        base = _distribution(x, counts.shape[1], points.level[:, np.asarray(self.group)], slope, scatter, np)
+        gamma = rng.standard_gamma(np.exp(points.log_strength)[:, None, None] * np.asarray(base) + counts)
         return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
 
     def _log_joint(self) -> tuple[Float[Array, "T H"], Float[Array, "T G H"], Float[Array, "G 1 H"]]:

@@ -66,6 +66,19 @@ def test_draws_have_the_moments_of_far_finer_grids(scatter):
         np.testing.assert_array_less(np.abs(found.mean(0) - expected), 4.5 * error)
 
 
+def test_parts_are_of_draws_that_are_moved_once(monkeypatch):
+    belief, runs = RatingLabels.from_prior(X, C).after(labelled(0.83, 0.28, 0.35)), []
+    run = Chains.run
+    monkeypatch.setattr(Chains, "run", lambda chains: runs.append(1) or run(chains))
+    whole = belief.drawn(np.random.default_rng(1), 2000) @ RATINGS
+    parts = list(belief.in_parts(np.random.default_rng(2), 2000, 600))
+    assert [(some.start, some.stop) for some, _ in parts] == [(0, 600), (600, 1200), (1200, 1800), (1800, 2000)]
+    together = np.concatenate([labels.drawn(None, some.stop - some.start) for some, labels in parts]) @ RATINGS
+    assert len(runs) == 2
+    error = np.sqrt(KEPT * (whole.var(0) + together.var(0)) / 2000)
+    np.testing.assert_array_less(np.abs(whole.mean(0) - together.mean(0)), 4.5 * error)
+
+
 def test_draws_before_any_label_are_of_the_prior():
     """As parameters are that are drawn from it, which cells have in common."""
     rng, n = np.random.default_rng(3), 4000

@@ -116,10 +116,11 @@ def test_whole_grades_beside_a_judge_of_any_number_are_believed_as_grades():
     draws = anything.drawn(np.random.default_rng(5), 200)
     np.testing.assert_allclose(draws[..., at], whole.drawn(np.random.default_rng(5), 200), atol=1e-6)
     assert (draws[..., np.delete(np.arange(51), at)] == 0).all()
-    same_rng = np.random.default_rng(5)
-    for some, labels in anything.in_parts(np.random.default_rng(5), 200, 64):
+    parts = (belief.in_parts(np.random.default_rng(5), 200, 64) for belief in (anything, whole))
+    for (some, labels), (same, expected) in zip(*parts, strict=True):
         n = some.stop - some.start
-        np.testing.assert_allclose(labels.drawn(None, n)[..., at], whole.drawn(same_rng, n), atol=1e-6)
+        assert some == same
+        np.testing.assert_allclose(labels.drawn(None, n)[..., at], expected.drawn(None, n), atol=1e-6)
 
 
 def test_decisions_see_that_labels_are_rounded_to_grades(monkeypatch):
