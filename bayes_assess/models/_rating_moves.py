@@ -50,6 +50,70 @@ class Steps(NamedTuple):
     log_strength: float
 
 
+class Told(NamedTuple):
+    """The labels of cells that have some, as the chains look at them: E kinds of labels by cell, 32-bit.
+
+    Attributes
+    ----------
+    x, x_there : (S, L), (S, E)
+        What is expected of cells, less the middle of the scale, in the opinion that the draw follows.
+    group, group_there : (L,), (E,) integers
+    label : (E,)
+        Less the middle of the scale.
+    first, last : (E,) booleans
+        Whether it is of the lowest, or of the highest class.
+    number, total : (E,), (L,)
+        Of the labels of the kind, and of the cell.
+    n_classes, n_groups : int
+    """
+
+    x: Float[np.ndarray, "S L"]
+    x_there: Float[np.ndarray, "S E"]
+    group: Int[np.ndarray, " L"]
+    group_there: Int[np.ndarray, " E"]
+    label: Float[np.ndarray, " E"]
+    first: Bool[np.ndarray, " E"]
+    last: Bool[np.ndarray, " E"]
+    number: Float[np.ndarray, " E"]
+    total: Float[np.ndarray, " L"]
+    n_classes: int
+    n_groups: int
+
+    @classmethod
+    def of(
+        cls, x: Float[np.ndarray, "S K"], group: Int[np.ndarray, " K"], counts: Float[np.ndarray, "K C"], n_groups: int
+    ) -> Told:
+        """Arrange the labels, those of most of a kind first."""
+        total, n_classes = counts.sum(1), counts.shape[1]
+        seen = np.argsort(-total, kind="stable")[: np.count_nonzero(total)]
+        x, group, counts, total = x[:, seen] - np.float32((n_classes - 1) / 2), group[seen], counts[seen], total[seen]
+        cell, label = np.nonzero(counts)
+        order = np.argsort(-counts[cell, label], kind="stable")
+        cell, label = cell[order], label[order]
+        return cls(
+            x=x,
+            x_there=x[:, cell],
+            group=group,
+            group_there=group[cell],
+            label=(label - (n_classes - 1) / 2).astype(np.float32),
+            first=label == 0,
+            last=label == n_classes - 1,
+            number=counts[cell, label],
+            total=total,
+            n_classes=n_classes,
+            n_groups=n_groups,
+        )
+
+    @property
+    def scale(self) -> np.float32:
+        """A quarter of the scale, in which levels and scatters are."""
+        return np.float32((self.n_classes - 1) / 4)
+
+    def by_group(self, group: Int[np.ndarray, " E"]) -> Float[np.ndarray, "E G"]:
+        """Return what sums by group."""
+        return np.eye(self.n_groups, dtype=np.float32)[group]
+
+
 @dataclass(frozen=True)
 class Chains:
     """Chains side by side, in 32 bits.
@@ -58,18 +122,13 @@ class Chains:
     ----------
     rng : Generator
     points : Points
-    x : (S, L)
-        What is expected of cells with labels, in the opinion that the draw follows.
-    group : (L,) integers
-    counts : (L, C)
+    told : Told
     prior, steps : Prior and Steps
     """
 
     rng: np.random.Generator
     points: Points
-    x: Float[np.ndarray, "S L"]
-    group: Int[np.ndarray, " L"]
-    counts: Float[np.ndarray, "L C"]
+    told: Told
     prior: Prior
     steps: Steps
 
@@ -88,24 +147,17 @@ class Chains:
 
     def log_likelihood(self, points: Points) -> Float[np.ndarray, "S G"]:
         """Compute the logarithm of the probability of the labels of every group."""
-        cell, label = np.nonzero(self.counts)
-        n_classes = self.counts.shape[1]
-        scale, middle = np.float32((n_classes - 1) / 4), np.float32((n_classes - 1) / 2)
-        level = scale * points.level[:, self.group] + points.slope[:, None] * (self.x - middle)
-        away, width = (
-            label.astype(np.float32) - middle - level[:, cell],
-            scale * np.exp(points.log_scatter)[:, None],
-        )  # (S, E)
-        share = special.ndtr((away + 0.5) / width)
-        share[:, label == n_classes - 1] = 1
-        share -= np.where(label == 0, np.float32(0), special.ndtr((away - 0.5) / width))
-        share = np.float32(1 - self.prior.even) * share + np.float32(self.prior.even / n_classes)
+        told, even = self.told, self.prior.even
+        line = told.scale * points.level[:, told.group_there] + points.slope[:, None] * told.x_there
+        width = 1 / (told.scale * np.exp(points.log_scatter)[:, None])
+        share = special.ndtr((told.label + np.float32(0.5) - line) * width)
+        share[:, told.last] = 1
+        share -= np.where(told.first, np.float32(0), special.ndtr((told.label - np.float32(0.5) - line) * width))
+        share = np.float32(1 - even) * share + np.float32(even / told.n_classes)
         kappa = np.exp(points.log_strength)
-        gained = log_rising((kappa[:, None] * share).T, self.counts[cell, label])  # (E, S)
-        total = self.counts.sum(1)
-        fewer = log_rising(np.broadcast_to(kappa, (len(total), len(kappa))), total)  # (L, S)
-        of_group = np.eye(points.level.shape[1], dtype=np.float32)[self.group]  # (L, G)
-        return gained.T @ of_group[cell] - fewer.T @ of_group
+        gained = log_rising((kappa[:, None] * share).T, told.number)  # (E, S)
+        fewer = log_rising(np.broadcast_to(kappa, (len(told.total), len(kappa))), told.total)  # (L, S)
+        return gained.T @ told.by_group(told.group_there) - fewer.T @ told.by_group(told.group)
 
     def _step(self, widest: float, shape: tuple[int, ...]) -> Float[np.ndarray, "*shape"]:
         """Draw steps that are as wide as that, or a half, a quarter and so on."""
@@ -160,12 +212,9 @@ class Chains:
 
     def _places(self) -> Float[np.ndarray, "S G"]:
         """By how much the line changes at the labels of every group with a slope, in units of levels."""
-        n_classes = self.counts.shape[1]
-        weight = (
-            np.eye(self.points.level.shape[1], dtype=np.float32)[self.group] * self.counts.sum(1)[:, None]
-        )  # (L, G)
-        mean = (self.x - np.float32((n_classes - 1) / 2)) @ weight / np.maximum(weight.sum(0), 1)
-        return mean / ((n_classes - 1) / 4)
+        told = self.told
+        weight = told.by_group(told.group) * told.total[:, None]  # (L, G)
+        return told.x @ weight / np.maximum(weight.sum(0), 1) / told.scale
 
     def _log_levels(self, level: Float[np.ndarray, "S G"]) -> Float[np.ndarray, "S G"]:
         """Compute the log density of levels, but for a constant."""
@@ -191,11 +240,13 @@ def log_rising(x: Float[np.ndarray, "E *s"], n: Float[np.ndarray, " E"]) -> Floa
     >>> np.exp(log_rising(np.array([[0.5], [2.0]]), np.array([3, 1]))).ravel().round(6).tolist()
     [1.875, 2.0]
     """
+    falls = (n[1:] <= n[:-1]).all()  # then these with more factors are a part of the array
     logs = np.zeros(x.shape, x.dtype)
     for i in range(int(n.max(initial=0).clip(max=_MOST_FACTORS))):
-        more = n > i
+        more = slice(np.count_nonzero(n > i)) if falls else n > i
         logs[more] += np.log(x[more] + i)
     many = n > _MOST_FACTORS
-    rest = n[many].astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
-    logs[many] += special.gammaln(x[many] + rest) - special.gammaln(x[many] + _MOST_FACTORS)
+    if many.any():
+        rest = n[many].astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
+        logs[many] += special.gammaln(x[many] + rest) - special.gammaln(x[many] + _MOST_FACTORS)
     return logs

@@ -44,7 +44,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.errors import PriorError
-from bayes_assess.models._rating_moves import KEPT, Chains, Points, Prior, Steps, log_rising
+from bayes_assess.models._rating_moves import KEPT, Chains, Points, Prior, Steps, Told, log_rising
 from bayes_assess.models.drawn_labels import DrawnLabels, GivenLabels
 from bayes_assess.models.program_items import added, counts_of, items_of
 
@@ -379,9 +379,9 @@ class RatingLabels(DrawnLabels):
         spreads, scatters, strengths = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
         steps = Steps(*(float(grid[1] - grid[0]) for grid in (spreads, _LEVELS, _SLOPES, scatters, strengths)))
         counts, x = np.asarray(self.counts, np.float32), np.asarray(self.x, np.float32)[opinion]
-        seen = np.flatnonzero(counts.sum(1))
+        told = Told.of(x, group, counts, len(self.log_weight))
         start = Points(*(part.astype(np.float32) for part in start))
-        found = Chains(rng, start, x[:, seen], group[seen], counts[seen], prior, steps).run()
+        found = Chains(rng, start, told, prior, steps).run()
         return Points(*(part[:n].astype(np.float64) for part in found)), np.tile(opinion, KEPT)[:n]
 
     def _on_grids(self, rng: np.random.Generator, n: int) -> tuple[Points, Int[np.ndarray, " n"]]:

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from bayes_assess.models import rating_labels as model
-from bayes_assess.models._rating_moves import KEPT, Chains, Points, Prior, Steps, log_rising
+from bayes_assess.models._rating_moves import KEPT, Chains, Points, Prior, Steps, Told, log_rising
 from bayes_assess.models.rating_labels import RatingLabels
 
 C, RATINGS = 5, np.arange(5)
@@ -116,7 +116,7 @@ def test_moves_leave_the_joint_distribution_as_it_is():
         counts = rng.multinomial(6, gamma / gamma.sum(-1, keepdims=True)).astype(np.float32)
         start = Points(*(np.repeat(part, 4, axis=0).astype(np.float32) for part in points))
         places = np.repeat(x[None], 4, axis=0).astype(np.float32)
-        found = Chains(rng, start, places, group, counts, PRIOR, STEPS).run()
+        found = Chains(rng, start, Told.of(places, group, counts, 3), PRIOR, STEPS).run()
         for limits, values in zip(PRIOR[1:5], (found.log_spread, *found[3:]), strict=True):
             assert (limits[0] < values).all()
             assert (values < limits[1]).all()
