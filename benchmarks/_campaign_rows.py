@@ -53,6 +53,19 @@ def campaign_row(
     return row | {"seconds": time.perf_counter() - begin[0], "processor": time.process_time() - begin[1]}
 
 
+def scored(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Say whether 95 % intervals hold, how wide they are, and how they score.
+
+    Examples
+    --------
+    >>> held, width, score = scored(np.array([0.4, 0.7]), np.array([0.6, 0.8]), np.array([0.6, 0.6]))
+    >>> held.tolist(), width.round(3).tolist(), score.round(3).tolist()
+    ([True, False], [0.2, 0.1], [0.2, 4.1])
+    """
+    outside = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
+    return outside <= 1e-9, high - low, high - low + 2 / (1 - LEVEL) * outside
+
+
 def scores_of(estimates: np.ndarray, intervals: np.ndarray, truth: float) -> dict[str, list[float]]:
     """Score estimates (R, B) and intervals (R, B, 2), (B,) each.
 

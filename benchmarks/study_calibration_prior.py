@@ -40,6 +40,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from _campaign_rows import scored
 from _confidence_pools import pools as made
 from _rows import Rows, add_row_options, read_rows, without_row
 from study_calibration import SCORES
@@ -52,7 +53,6 @@ from bayes_assess.pool.cells import label_counts
 
 LOOKS, LEVEL, KEY = (30, 100, 300), 0.95, ("set", "seed", "pool")
 REAL = ("cifar10", "cifar10_vgg", "20news", "mnist")
-MISS = 2 / (1 - LEVEL)  # what an interval's score adds for every unit that the truth lies outside
 
 
 def pools(n: int, seed: int) -> Iterator[tuple[str, str, ba.Pool, np.ndarray]]:
@@ -86,12 +86,6 @@ def using(changes: list[str]) -> Iterator[None]:
         mock.patch("bayes_assess.models.hierarchical_calibration.DEPARTURES", sizes),
     ):
         yield
-
-
-def scored(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Say whether intervals hold, how wide they are, and how they score."""
-    outside = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
-    return outside <= 1e-9, high - low, high - low + MISS * outside
 
 
 def campaign(pool: ba.Pool, labels: np.ndarray, order: np.ndarray) -> list[list[float]]:

@@ -31,12 +31,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+from _campaign_rows import scored
 from _rows import Rows, add_row_options, read_rows, sharded, without_row
 
 import bayes_assess as ba
 from bayes_assess.models._value_terms import Grades
 
-LOOKS, BATCH, MISS = (30, 120, 300), 30, 2 / (1 - 0.95)
+LOOKS, BATCH = (30, 120, 300), 30
 WAYS, FIGURES = ("package", "anything"), ("held", "score", "error")
 GRADES = (2, 3, 5, 5, 7)
 KEY = ("seed", "pool", "way")
@@ -48,7 +49,7 @@ def made(seed: int, number: int) -> tuple[ba.Pool, np.ndarray, str | None]:
     Examples
     --------
     >>> pool, labels, by = made(1, 0)
-    >>> len(pool) == len(labels), 0 <= labels.min() <= labels.max() <= 1
+    >>> len(pool) == len(labels), bool(0 <= labels.min() <= labels.max() <= 1)
     (True, True)
     """
     rng = np.random.default_rng([51, seed, number])
@@ -88,10 +89,9 @@ def session(pool: ba.Pool, labels: np.ndarray, by: str | None, seed: int) -> dic
         if a.labels_used in LOOKS:
             result = a.result()
             lower, upper = np.asarray(result.interval).reshape(-1, 2).T
-            outside = np.maximum(np.maximum(lower - truth, truth - upper), 0)
-            outside[outside < 1e-9] = 0
-            found["held"].append(float((outside == 0).mean()))
-            found["score"].append(float((upper - lower + MISS * outside).mean()))
+            held, _, score = scored(lower, upper, truth)
+            found["held"].append(float(held.mean()))
+            found["score"].append(float(score.mean()))
             found["error"].append(float(((np.atleast_1d(result.estimate) - truth) ** 2).mean()))
     return found
 

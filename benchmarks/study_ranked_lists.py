@@ -35,6 +35,7 @@ import argparse
 import warnings
 
 import numpy as np
+from _campaign_rows import scored
 from _rows import Clock, Rows, add_row_options, read_rows, sharded
 from fitted_pools import fitted
 from study_members import changed, using
@@ -42,7 +43,7 @@ from study_members import changed, using
 import bayes_assess as ba
 from bayes_assess.models.curve_members import POSITIVES, Members
 
-LOOKS, BATCH, MISS = (60, 120, 240, 480), 20, 2 / (1 - 0.95)
+LOOKS, BATCH = (60, 120, 240, 480), 20
 SHAPES = ("rising", "mixed", "bump", "steps", "fitted")
 KEY = ("set", "seed", "list")
 FIGURES = ("score", "held", "error")
@@ -125,10 +126,9 @@ def session(scores: np.ndarray, labels: np.ndarray, seed: int) -> dict[str, list
         a.tell(ids, labels[np.asarray(ids)])
         if a.labels_used in LOOKS:
             curve = a.result().at(ranks)
-            outside = np.maximum(np.maximum(curve.lower - truth, truth - curve.upper), 0)
-            outside[outside < 1e-9] = 0
-            found["score"].append(float((curve.upper - curve.lower + MISS * outside).mean()))
-            found["held"].append(float((outside == 0).mean()))
+            held, _, score = scored(curve.lower, curve.upper, truth)
+            found["score"].append(float(score.mean()))
+            found["held"].append(float(held.mean()))
             found["error"].append(float(((curve.estimate - truth) ** 2).mean()))
     return found
 

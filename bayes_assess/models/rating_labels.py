@@ -123,11 +123,6 @@ def _prior_of_levels() -> tuple[Float[np.ndarray, "T A"], Float[np.ndarray, " T"
 _LEVEL_GIVEN, _CENTRE = _prior_of_levels()
 
 
-def _kappa(n_lines: int) -> Float[np.ndarray, " H"]:
-    """Return kappa at every point of h, the strength running fastest."""
-    return np.tile(_STRENGTHS, n_lines)
-
-
 def program(
     x: Float[Array, " K"],
     n_classes: int,

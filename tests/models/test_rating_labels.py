@@ -25,7 +25,7 @@ X = np.array([[0.0, 1.5, 0.5, 2.0], [1.0, 0.0, 2.0, 0.5]])  # as two judges expe
 GROUP = np.array([0, 0, 1, 1])
 C = 3
 LINES = lines(X, C)
-KAPPA = model._kappa(LINES.shape[2])
+KAPPA = np.tile(model._STRENGTHS, LINES.shape[2])
 LABELS = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 4], [1, 0, 0]])  # (K, C); labels and ratings mostly differ
 
 
