@@ -51,7 +51,7 @@ class Steps(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The labels of cells that have some, as the chains look at them: E kinds of labels by cell, 32-bit.
+    """The labels of cells that have some, as the chains look at them: E kinds of labels by cell.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Chains:
-    """Chains side by side, in 32 bits.
+    """Chains side by side, in 32 bits or 64.
 
     Attributes
     ----------

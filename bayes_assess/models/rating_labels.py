@@ -55,6 +55,7 @@ def _middles(low: float, high: float, n: int) -> Float[np.ndarray, " n"]:
 
 
 _FEW = 512  # draws, of which steps of grids are no matter
+_MANY = 10_000  # labels
 MOST_RATINGS = 7  # classes that are believed one by one; of more it is their means
 
 # Levels, spreads and scatters are in quarters of the scale, the steps of ratings from 1 to 5.
@@ -373,9 +374,10 @@ class RatingLabels(DrawnLabels):
         prior = Prior(_CENTRE_SD, _LOG_SPREAD, _SLOPE, _LOG_SCATTER, _LOG_STRENGTH, even)
         spreads, scatters, strengths = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
         steps = Steps(*(float(grid[1] - grid[0]) for grid in (spreads, _LEVELS, _SLOPES, scatters, strengths)))
-        counts, x = np.asarray(self.counts, np.float32), np.asarray(self.x, np.float32)[opinion]
-        told = Told.of(x, group, counts, len(self.log_weight))
-        start = Points(*(part.astype(np.float32) for part in start))
+        counts = np.asarray(self.counts, np.float64)
+        real = np.float32 if counts.sum() < _MANY else np.float64  # of many labels sums would be rounded too far
+        told = Told.of(np.asarray(self.x, real)[opinion], group, counts.astype(real), len(self.log_weight))
+        start = Points(*(part.astype(real) for part in start))
         found = Chains(rng, start, told, prior, steps).run()
         return Points(*(part[:n].astype(np.float64) for part in found)), np.tile(opinion, KEPT)[:n]
 

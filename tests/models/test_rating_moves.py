@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special
@@ -64,6 +66,22 @@ def test_draws_have_the_moments_of_far_finer_grids(scatter):
     for found, expected in zip((draws, draws**2), moments(counts), strict=True):
         error = found.std(0) / np.sqrt(len(draws) / KEPT)  # of every chain as if all draws were alike
         np.testing.assert_array_less(np.abs(found.mean(0) - expected), 4.5 * error)
+
+
+@pytest.mark.parametrize(("times", "bits"), [(41, 32), (42, 64)])
+def test_labels_are_summed_up_in_as_many_bits_as_their_number_needs(times, bits, monkeypatch):
+    """Rounding moves differences of log likelihoods between points by less than a tenth."""
+    seen = []
+    run = Chains.run
+    monkeypatch.setattr(Chains, "run", lambda chains: seen.append(chains) or run(chains))
+    counts = times * labelled(0.83, 0.28, 1.0)  # of 240
+    RatingLabels.from_prior(X, C).after(counts).drawn(np.random.default_rng(1), 1000)
+    (chains,) = seen
+    assert {part.dtype.itemsize * 8 for part in (*chains.points, chains.told.x, chains.told.number)} == {bits}
+    exact = Told.of(np.repeat(X[None], 250, axis=0), np.zeros(len(X), int), counts.astype(float), 1)
+    points = Points(*(part.astype(float) for part in chains.points))
+    error = chains.log_likelihood(chains.points) - replace(chains, told=exact).log_likelihood(points)
+    assert np.ptp(error) < 0.1
 
 
 def test_parts_are_of_draws_that_are_moved_once(monkeypatch):
