@@ -16,6 +16,7 @@ from bayes_assess._tools.shapes import Bool, Float, Int
 
 _BURN_IN, KEPT, _APART = 12, 4, 4  # sweeps, draws of every chain, and sweeps between them
 _HALVINGS = 6.0  # of a step, at most: what labels tell may be far less or hardly less than a step of the grids
+_MOST_FACTORS = 50  # of a product, beyond which gamma functions are computed
 
 
 class Points(NamedTuple):
@@ -227,9 +228,6 @@ class Chains:
 
 def _where(taken: Bool[np.ndarray, " S"], new: np.ndarray, old: np.ndarray) -> np.ndarray:
     return np.where(taken.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-
-_MOST_FACTORS = 50  # of a product, beyond which gamma functions are computed
 
 
 def log_rising(x: Float[np.ndarray, "E *s"], n: Float[np.ndarray, " E"]) -> Float[np.ndarray, "E *s"]:

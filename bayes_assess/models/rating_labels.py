@@ -92,6 +92,11 @@ def _kept_lines(x: bytes, n_opinions: int, n_classes: int) -> Float[np.ndarray, 
     return found
 
 
+def _share_of_anything(n_classes: int) -> float:
+    """Return e, the share of labels that may be of any class."""
+    return _EVEN if n_classes > 2 else _EVEN_OF_TWO
+
+
 def _distribution(
     x: Float[Array, "..."],
     n_classes: int,
@@ -107,7 +112,7 @@ def _distribution(
     ndtr = special.ndtr if module is np else engine.ndtr
     upto = ndtr((cuts - mu[..., None]) / (scale * scatter)[..., None])
     ends = module.concatenate([module.zeros((*mu.shape, 1)), upto, module.ones((*mu.shape, 1))], axis=-1)
-    even = _EVEN if n_classes > 2 else _EVEN_OF_TWO
+    even = _share_of_anything(n_classes)
     return (1 - even) * module.diff(ends, axis=-1) + even / n_classes
 
 
@@ -370,7 +375,7 @@ class RatingLabels(DrawnLabels):
             return self._on_grids(rng, n)
         start, opinion = self._on_grids(rng, -(-n // KEPT))
         n_classes, group = np.shape(self.counts)[1], np.asarray(self.group)
-        even = _EVEN if n_classes > 2 else _EVEN_OF_TWO
+        even = _share_of_anything(n_classes)
         prior = Prior(_CENTRE_SD, _LOG_SPREAD, _SLOPE, _LOG_SCATTER, _LOG_STRENGTH, even)
         spreads, scatters, strengths = (np.log(grid) for grid in (_SPREADS, _SCATTERS, _STRENGTHS))
         steps = Steps(*(float(grid[1] - grid[0]) for grid in (spreads, _LEVELS, _SLOPES, scatters, strengths)))
