@@ -4,6 +4,8 @@
         [--campaigns 2] [--minutes 15] [--rows benchmarks/results/group_prior.jsonl]
     ... --set "METHODS 12.5" --change intercept=0,2
     ... --harsh --pools 14 --seed 7
+    ... --by site --rows benchmarks/results/site_prior.jsonl --pools 30 --seed 12 [--set "as classes"
+        --change alike=2.485,1.3]
     ... --recalls --rows benchmarks/results/recall_prior.jsonl --pools 70 [--set "half way" --change level=1,0.5,1.4]
     ... --report
 
@@ -13,6 +15,7 @@ folder is given real ones by prediction, with confidences as they are, over- and
 With --harsh they are those of eight of the audit's worlds, by both. Random labels, 1, 3, 10 and 30 of every group. A
 row has, for a pool and every number of labels, means over campaigns: how often 95 % intervals of the groups' accuracies
 and of the overall accuracy hold, their width, their interval score, and the root mean squared error of the groups.
+With --by they are groups of one kind alone.
 With --recalls recalls of the last class by site are asked for in their place, on the pools that have sites.
 --change replaces constants of the model; --report compares sets with the first one of a seed on the pools that both
 have, with standard errors over pools.
@@ -42,7 +45,7 @@ from bayes_assess._tools import engine
 from bayes_assess.models import _mean_scores, hierarchical_accuracy
 from bayes_assess.models._numerics import regression_points
 from bayes_assess.models.true_positive_rate import NEGATIVE
-from bayes_assess.questions import recall
+from bayes_assess.questions import _priors, recall
 
 LOOKS, KEY, DRAWS = (1, 3, 10, 30), ("set", "seed", "pool"), 4000
 REAL = ("cifar10", "cifar10_vgg", "20news", "mnist", "cifar100", "imagenet")
@@ -91,8 +94,9 @@ def harsh_pools(n: int, seed: int) -> Iterator[tuple[str, str, str, ba.Pool, np.
 
 @contextmanager
 def using(changes: list[str]) -> Iterator[None]:
-    """Replace constants, such as unscored=0.02, slope=1,0.7, log_strength=2.48,1.3, and bare=1,2 without scores.
+    """Replace constants, such as unscored=0.02, slope=1,0.7, bare=1,2 without scores.
 
+    Of log nu log_strength=2.48,1.3 is the prior of predicted classes, alike=3.5,1.8 that of other groups.
     With scores level=OFFSET,SHARE,SD puts the level of all groups at the offset plus a share of the scores', and
     intercept=MEAN,SD is the prior of METHODS 12.5, where covariates are scores as they are. With lapse=0.01 no
     accuracy is expected to be greater than 0.99. With around=RATES,SHARES levels of rates and of shares of positive
@@ -100,13 +104,12 @@ def using(changes: list[str]) -> Iterator[None]:
     """
     given = {name: tuple(map(float, told.split(","))) for name, told in (change.split("=") for change in changes)}
     h, r = hierarchical_accuracy, regression_points
-    strength = given.pop("log_strength", r.LOG_STRENGTH)
     values: dict[tuple[Any, str], Any] = {
         (_mean_scores, "_UNSCORED"): given.pop("unscored", (_mean_scores._UNSCORED,))[0],
         (h, "_INTERCEPT"): given.pop("bare", h._INTERCEPT),
         (h, "_SLOPE"): given.pop("slope", h._SLOPE),
-        (h, "LOG_STRENGTH"): strength,
-        (r, "LOG_STRENGTH"): strength,
+        (_priors, "LOG_STRENGTH"): given.pop("log_strength", _priors.LOG_STRENGTH),
+        (_priors, "ALIKE"): given.pop("alike", _priors.ALIKE),
     }
     if "level" in given:
         offset, share, sd = given.pop("level")
@@ -217,6 +220,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--campaigns", type=int, default=2)
     parser.add_argument("--harsh", action="store_true", help="pools of eight of the audit's worlds, so many of each")
+    parser.add_argument("--by", choices=("prediction", "site"), help="groups of one kind alone")
     parser.add_argument("--recalls", action="store_true", help="recalls by site in the place of accuracies")
     parser.add_argument("--by-kind", action="store_true", help="a part of the report for every kind of pools")
     options = parser.parse_args(arguments)
@@ -228,7 +232,7 @@ def main(arguments: list[str] | None = None) -> None:
         population = harsh_pools if options.harsh else pools
         for name, kind, by, pool, labels in population(options.pools, options.seed):
             row = {"set": options.set, "seed": options.seed, "pool": f"recall, {name}" if options.recalls else name}
-            if row in rows:
+            if row in rows or options.by not in (None, by):
                 continue
             if clock.over:
                 print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")

@@ -4,8 +4,9 @@ Plate ``group`` (G): theta_g ~ Beta(nu m_g, nu (1 - m_g)), logit m_g = x_g' beta
 group's mean score less its mean over groups if there are scores, the logarithm of its size and the square of that if
 sizes of ten groups or more differ, and what other covariates the user names. Sizes belong here since designs look at
 them: a class that is predicted too often is less accurate, and asked about more. Plate ``covariate`` (P): beta_p ~
-Normal(location_p, scale_p); log nu ~ Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when
-the *label* of item i agrees with its prediction (METHODS 12.5).
+Normal(location_p, scale_p); log nu ~ Normal(log 12, 1.3) of predicted classes, which differ, and Normal(3.5, 1.8) of
+groups of other kinds, which are more alike. Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when the *label* of
+item i agrees with its prediction (METHODS 12.5, which has the first prior for all).
 
 Systems that are very sure are less accurate than they say, and others more: the level of all groups, at the mean of
 their scores' logits, is expected half way from there to that of an accuracy of 0.88, by 1.4 to either side. Were it the
@@ -28,7 +29,7 @@ Shapes: counts (..., G), points (..., H) and (..., H, P), draws (S, ..., G). Eve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 
@@ -56,6 +57,7 @@ from bayes_assess.models._numerics.regression_points import (
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import counts_of, items_of
 
+ALIKE = (3.5, 1.8)  # mean and standard deviation of log nu before labels, of groups that are no predicted classes
 # Without scores the intercept alone says how accurate a group is (METHODS 12.5).
 _INTERCEPT, _SLOPE, _OTHER = (1.0, 2.0), (1.0, 0.7), (0.0, 0.7)
 _USUAL, _TRUST, _AROUND = 2.0, 0.5, 1.4  # of systems with scores: log odds of being right, and how far scores move them
@@ -71,6 +73,7 @@ def program(
     covariates: Float[Array, "G P"],
     location: Float[Array, " P"],
     scale: Float[Array, " P"],
+    strength_prior: Float[Array, " 2"] | tuple[float, float] = LOG_STRENGTH,
 ) -> None:
     """Run the generative program: a regression, an accuracy per group around it, an outcome per label.
 
@@ -84,6 +87,8 @@ def program(
         The first column is 1.
     location, scale : (P,)
         Prior means and standard deviations of the coefficients.
+    strength_prior : (2,)
+        Prior mean and standard deviation of log nu.
 
     Examples
     --------
@@ -98,7 +103,7 @@ def program(
     """
     from bayes_assess.models._numerics import charts  # imports NumPyro
 
-    expected, strength = regression(covariates, location, scale)
+    expected, strength = regression(covariates, location, scale, strength_prior)
     told = counts_of(groups, agreements, len(covariates), 2)[:, ::-1]
     with numpyro.plate("group", len(covariates)):
         numpyro.deterministic("expected", expected)
@@ -110,17 +115,21 @@ def program(
 
 
 def regression(
-    covariates: Float[Array, "G P"], location: Float[Array, " P"], scale: Float[Array, " P"]
+    covariates: Float[Array, "G P"],
+    location: Float[Array, " P"],
+    scale: Float[Array, " P"],
+    strength_prior: Float[Array, " 2"] | tuple[float, float] = LOG_STRENGTH,
 ) -> tuple[Float[Array, " G"], Float[Array, ""]]:
     """Draw the regression inside a program; return the accuracies m expected of groups, and the strength nu."""
     covariates = xp.asarray(covariates)
     with numpyro.plate("covariate", covariates.shape[1]):
         coefficient = numpyro.sample("coefficient", dist.Normal(xp.asarray(location), xp.asarray(scale)))
-    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(strength_prior[0], strength_prior[1])))
     return expected_accuracy(covariates @ xp.asarray(coefficient)), strength
 
 
-_DATA = ["covariates", "location", "scale", "agreements", "labels", "coefficients", "log_strength", "log_weight"]
+_PRIOR = ("covariates", "location", "scale", "strength_prior")
+_DATA = [*_PRIOR, "agreements", "labels", "coefficients", "log_strength", "log_weight"]
 
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=[])
@@ -140,6 +149,8 @@ class HierarchicalAccuracy(Agreements):
     coefficients : (..., H, P)
     log_strength, log_weight : (..., H)
         log nu, and the logarithm of each point's weight up to a constant.
+    strength_prior : (2,)
+        Mean and standard deviation of log nu before any label.
 
     Examples
     --------
@@ -157,6 +168,7 @@ class HierarchicalAccuracy(Agreements):
     coefficients: Float[Array, "*batch H P"] | Float[np.ndarray, "*batch H P"]
     log_strength: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
     log_weight: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
+    strength_prior: Float[Array, " 2"] | Float[np.ndarray, " 2"] = field(default_factory=lambda: np.array(LOG_STRENGTH))
 
     @classmethod
     @any_engine
@@ -168,6 +180,7 @@ class HierarchicalAccuracy(Agreements):
         sizes: ArrayLike | None = None,
         covariates: Mapping[str, ArrayLike] | None = None,
         around_scores: float | None = None,
+        strength_prior: tuple[float, float] = LOG_STRENGTH,
     ) -> HierarchicalAccuracy:
         """Build the prior; it has no strength to choose, since that is learned.
 
@@ -184,12 +197,16 @@ class HierarchicalAccuracy(Agreements):
         around_scores : float, optional
             Standard deviation of the level of all groups around that of their scores, in log odds, of what is no
             accuracy of a system, such as a share of positive items.
+        strength_prior : (2,)
+            Mean and standard deviation of log nu: how alike groups are, given their covariates. Those of predicted
+            classes are apart; `ALIKE` is for groups by sites, sources or bins of the confidence.
 
         Raises
         ------
         PriorError
             If a score lies outside [0, 1], a covariate or size is not one finite number per group, `around_scores` is
-            not a positive number, or neither or both of `mean_score` and `n_groups` are given.
+            not a positive number, `strength_prior` is not a number and a positive one, or neither or both of
+            `mean_score` and `n_groups` are given.
 
         Examples
         --------
@@ -201,6 +218,7 @@ class HierarchicalAccuracy(Agreements):
             raise PriorError("Pass either `mean_score`, or `n_groups` where there are no scores.")
         if around_scores is not None and not (is_number(around_scores) and 0 < around_scores < np.inf):
             raise PriorError(f"`around_scores` is a positive number of log odds; found {show(around_scores)}.")
+        strength = _checked_strength(strength_prior)
         columns, priors = [], [_INTERCEPT]
         if mean_score is not None:
             score = logits(mean_scores(mean_score))
@@ -219,12 +237,9 @@ class HierarchicalAccuracy(Agreements):
         design = np.stack([np.ones(n_groups or 0), *columns], axis=1)
         location, scale = np.array(priors).T
         # Without labels the points are draws of the prior, of equal weight.
-        points = np.array([LOG_STRENGTH[0], *location]) + normal_points(len(location) + 1) * [
-            LOG_STRENGTH[1],
-            *scale,
-        ]
+        points = np.array([strength[0], *location]) + normal_points(len(location) + 1) * [strength[1], *scale]
         nothing = np.zeros(len(design))
-        return cls(design, location, scale, nothing, nothing, points[:, 1:], points[:, 0], np.zeros(N_POINTS))
+        return cls(design, location, scale, nothing, nothing, points[:, 1:], points[:, 0], np.zeros(N_POINTS), strength)
 
     def program_arguments(self, counts: IntGroups | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
@@ -247,7 +262,7 @@ class HierarchicalAccuracy(Agreements):
         ([0, 0, 1], [1, 1, 0])
         """
         groups, outcomes = items_of(self._counts_after(counts), (*self.labels.shape, 2))
-        prior = {name: np.asarray(getattr(self, name)) for name in ("covariates", "location", "scale")}
+        prior = {name: np.asarray(getattr(self, name)) for name in _PRIOR}
         return {"groups": groups, "agreements": outcomes, **prior}
 
     @any_engine
@@ -307,8 +322,9 @@ class HierarchicalAccuracy(Agreements):
         return self._pool_draws_on_host(key, n, counts, sizes)
 
     def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> HierarchicalAccuracy:
-        known = self.covariates, self.location, self.scale, agreements, labels
-        return HierarchicalAccuracy(*known, *weighted_points(*known))
+        prior = self.covariates, self.location, self.scale
+        points = weighted_points(*prior, self.strength_prior, agreements, labels)
+        return HierarchicalAccuracy(*prior, agreements, labels, *points, self.strength_prior)
 
     @engine.jit
     def _moments(self):
@@ -340,6 +356,13 @@ def _numbers(what: str, values: ArrayLike, n_groups: int | None) -> Float[np.nda
     if column.dtype.kind not in "biuf" or not np.isfinite(column.astype(np.float64)).all():
         raise PriorError(f"{what} is not a finite number for every group; fill in or drop the column.")
     return column.astype(np.float64)
+
+
+def _checked_strength(strength_prior: tuple[float, float]) -> Float[np.ndarray, " 2"]:
+    given = np.asarray(strength_prior)
+    if given.shape != (2,) or given.dtype.kind not in "iuf" or not (np.isfinite(given).all() and given[1] > 0):
+        raise PriorError(f"`strength_prior` is mean and standard deviation of log nu; found {show(strength_prior)}.")
+    return given.astype(np.float64)
 
 
 def _level(score: Float[np.ndarray, " G"], around_scores: float | None) -> tuple[float, tuple[float, float]]:

@@ -63,7 +63,7 @@ from bayes_assess.models._numerics.dirichlet_points import (
 )
 from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
-from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy, regression
+from bayes_assess.models.hierarchical_accuracy import LOG_STRENGTH, HierarchicalAccuracy, regression
 from bayes_assess.models.nested_dirichlet import (
     NestedDirichlet,
     Own,
@@ -84,6 +84,7 @@ def program(
     covariates: Float[Array, "K P"],
     location: Float[Array, " P"],
     scale: Float[Array, " P"],
+    strength_prior: Float[Array, " 2"] | tuple[float, float] = LOG_STRENGTH,
     own: Int[Array, " K"],
     told: Float[Array, "K O"],
     even: Float[Array, "K O"],
@@ -99,7 +100,7 @@ def program(
         Predicted class of every labelled item.
     labels : (N,) integers in 0..O-1, optional
         Outcomes; left out, the program simulates them.
-    covariates, location, scale : (K, P), (P,), (P,)
+    covariates, location, scale, strength_prior : (K, P), (P,), (P,), (2,)
         As in `hierarchical_accuracy.program`.
     own, told, even, new, resized, never : (K,), (K, O), (K, O), (K, O) or None, (H, K, O) or None, (2, K, O) or None
         As in `HierarchicalConfusion`; here every outcome is possible.
@@ -119,7 +120,7 @@ def program(
     from bayes_assess.models._numerics import charts  # imports NumPyro
 
     own, told, even = (xp.asarray(x) for x in (own, told, even))
-    expected, strength = regression(covariates, location, scale)
+    expected, strength = regression(covariates, location, scale, strength_prior)
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
     tables, logits = readings_of(told, even, new, resized, never), []
     logits.append(xp.asarray(numpyro.sample("logit_mix", dist.Normal(*MIX))))
@@ -301,7 +302,7 @@ class HierarchicalConfusion(Points):
             raise PriorError("The program takes every outcome for possible, and some is impossible here.")
         predictions, labels = items_of(added(np.asarray(self.counts), counts), told.shape)
         prior = self.agreement.program_arguments()
-        regression = {name: prior[name] for name in ("covariates", "location", "scale")}
+        regression = {name: prior[name] for name in ("covariates", "location", "scale", "strength_prior")}
         errors = {"own": own, "told": told, "even": even}
         more = {"new": self.new, "resized": self.resized, "never": self.never}
         errors |= {name: np.asarray(x) for name, x in more.items() if x is not None}

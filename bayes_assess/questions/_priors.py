@@ -14,9 +14,10 @@ from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.calibration_bins import CalibrationBins
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion
-from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
+from bayes_assess.models.hierarchical_accuracy import ALIKE, LOG_STRENGTH, HierarchicalAccuracy
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion
+from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._scores import both_columns
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.counting import add_up, count
@@ -43,7 +44,10 @@ def accuracy_prior(
     Fixed ones take no notice of covariates, nor of how far from their scores shares are that are no accuracies.
     """
     if is_learned(prior, strength):
-        known = {"sizes": cells.sizes, "covariates": covariates}
+        # Predicted classes differ, and recalls and shares of positive items by group gain nothing by the other prior.
+        apart = around_scores is not None or any(part.description == RESERVED for part in cells.parts)
+        strength_prior = LOG_STRENGTH if apart else ALIKE
+        known = {"sizes": cells.sizes, "covariates": covariates, "strength_prior": strength_prior}
         if cells.mean_score is None:
             return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells, **known)
         return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score, around_scores=around_scores, **known)

@@ -13,11 +13,12 @@ from scipy import special, stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
-from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy, program
+from bayes_assess.models.hierarchical_accuracy import ALIKE, LOG_STRENGTH, HierarchicalAccuracy, program
 from sbc import ranks, uniformity
 
 SCORES = np.array([0.55, 0.7, 0.8, 0.9, 0.97])
-PRIOR = HierarchicalAccuracy.from_prior(mean_score=SCORES)
+PRIOR = HierarchicalAccuracy.from_prior(mean_score=SCORES, strength_prior=(3.0, 1.0))
+ARGUMENTS = {name: PRIOR.program_arguments()[name] for name in ("covariates", "location", "scale", "strength_prior")}
 AGREEMENTS, LABELS = np.array([3, 8, 7, 2, 0]), np.array([8, 12, 8, 2, 0])
 POSTERIOR = PRIOR.update(AGREEMENTS, LABELS)
 ALPHA = 1e-4  # false-alarm rate of one calibration test
@@ -29,14 +30,14 @@ def standard_error(belief, values, mean):
     return np.sqrt((weight**2 * (values - mean) ** 2).sum())
 
 
-def by_quadrature(agreements, labels):
+def by_quadrature(agreements, labels, strength_prior):
     """Evidence, means and variances of two accuracies by a fine grid over both hyperparameters, without scores."""
-    intercept, log_strength = (x.ravel() for x in np.meshgrid(np.linspace(-9, 11, 401), np.linspace(-4.5, 9.5, 281)))
-    log_p = stats.norm.logpdf(intercept, 1, 2) + stats.norm.logpdf(log_strength, np.log(12), 1.3)
+    intercept, log_strength = (x.ravel() for x in np.meshgrid(np.linspace(-9, 11, 401), np.linspace(-5, 13, 361)))
+    log_p = stats.norm.logpdf(intercept, 1, 2) + stats.norm.logpdf(log_strength, *strength_prior)
     m, nu = np.clip(special.expit(intercept), 1e-12, 1 - 1e-12), np.exp(log_strength)
     for r, n in zip(agreements, labels, strict=True):
         log_p += special.betaln(nu * m + r, nu * (1 - m) + n - r) - special.betaln(nu * m, nu * (1 - m))
-    p = np.exp(log_p) * (20 / 400) * (14 / 280)
+    p = np.exp(log_p) * (20 / 400) * (18 / 360)
     means = np.stack([(nu * m + r) / (nu + n) for r, n in zip(agreements, labels, strict=True)])
     mean = (p * means).sum(1) / p.sum()
     total = nu + np.asarray(labels)[:, None]
@@ -44,12 +45,13 @@ def by_quadrature(agreements, labels):
     return np.log(p.sum()), mean, variance
 
 
+@pytest.mark.parametrize("strength_prior", [LOG_STRENGTH, ALIKE], ids=["classes", "sites"])
 @pytest.mark.parametrize(
     ("agreements", "labels"), [([0, 0], [0, 0]), ([3, 9], [10, 10]), ([40, 0], [40, 2]), ([1, 0], [1, 0])]
 )
-def test_evidence_and_moments_equal_quadrature(agreements, labels):
-    belief = HierarchicalAccuracy.from_prior(n_groups=2).update(agreements, labels)
-    evidence, mean, variance = by_quadrature(agreements, labels)
+def test_evidence_and_moments_equal_quadrature(agreements, labels, strength_prior):
+    belief = HierarchicalAccuracy.from_prior(n_groups=2, strength_prior=strength_prior).update(agreements, labels)
+    evidence, mean, variance = by_quadrature(agreements, labels, strength_prior)
     weight = np.asarray(belief.weight)
     relative = np.sqrt(weight.size * (weight**2).sum() - 1) / np.sqrt(weight.size)
     assert abs(float(belief.log_evidence()) - evidence) < 4 * relative
@@ -66,10 +68,9 @@ def test_evidence_and_moments_equal_quadrature(agreements, labels):
 def test_nuts_on_the_program_agrees():
     groups = np.repeat(np.arange(5), LABELS)
     outcomes = np.concatenate([np.arange(n) < r for r, n in zip(AGREEMENTS, LABELS, strict=True)]).astype(int)
-    arguments = {name: jnp.asarray(getattr(PRIOR, name)) for name in ("covariates", "location", "scale")}
     with jax.enable_x64(True):
         mcmc = MCMC(NUTS(program, target_accept_prob=0.95), num_warmup=1000, num_samples=8000, progress_bar=False)
-        mcmc.run(jax.random.key(0), groups, outcomes, **arguments)
+        mcmc.run(jax.random.key(0), groups, outcomes, **ARGUMENTS)
         theta = np.asarray(mcmc.get_samples(group_by_chain=True)["theta"])
     a, b = (np.asarray(x) for x in POSTERIOR.parts)
     for power in (1, 2):
@@ -89,11 +90,10 @@ N_REPLICATES, N_LABELS, N_DRAWS = 1200, 6, 63
 @pytest.fixture(scope="module")
 def replicates():
     """Accuracies and labels that the program draws, (R, G) each."""
-    arguments = {name: jnp.asarray(getattr(PRIOR, name)) for name in ("covariates", "location", "scale")}
     groups = jnp.repeat(jnp.arange(5), N_LABELS)
 
     def one(key):
-        trace = numpyro.handlers.trace(numpyro.handlers.seed(program, key)).get_trace(groups, **arguments)
+        trace = numpyro.handlers.trace(numpyro.handlers.seed(program, key)).get_trace(groups, **ARGUMENTS)
         return trace["theta"]["value"], trace["agreement"]["value"].reshape(5, N_LABELS).sum(1)
 
     with jax.enable_x64(True):
@@ -106,6 +106,9 @@ FAULTS = {
     "every label twice": lambda prior, r, n: prior.update(2 * r, 2 * n),
     "an agreement too many": lambda prior, r, n: prior.update(r + 1, n + 1),
     "scores turned round": lambda prior, r, n: HierarchicalAccuracy.from_prior(mean_score=1 - SCORES).update(r, n),
+    "groups nearly alike": lambda prior, r, n: HierarchicalAccuracy.from_prior(
+        mean_score=SCORES, strength_prior=(7.0, 0.5)
+    ).update(r, n),
     "groups in another order": lambda prior, r, n: prior.update(r[:, ::-1], n),
 }
 
@@ -315,6 +318,8 @@ def test_points_of_some_hundred_campaigns_are_those_of_the_compiled_program_with
         ({"n_groups": 2, "covariates": {"age": [1.0]}}, r"'age' has shape \(1,\); pass one number for each of 2"),
         ({"n_groups": 2, "covariates": {"age": [1.0, np.nan]}}, "'age' is not a finite number for every group"),
         ({"mean_score": [0.5, 0.6], "around_scores": 0}, "`around_scores` is a positive number of log odds; found 0"),
+        ({"n_groups": 2, "strength_prior": (4.0, 0.0)}, r"standard deviation of log nu; found \(4.0, 0.0\)"),
+        ({"n_groups": 2, "strength_prior": 4.0}, "is mean and standard deviation of log nu; found 4.0"),
         ({"n_groups": 2, "sizes": [1]}, r"`sizes` has shape \(1,\); pass one number for each of 2"),
         ({"n_groups": 2, "covariates": {"age": ["a", "b"]}}, "'age' is not a finite number for every group"),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.models.hierarchical_accuracy import ALIKE, LOG_STRENGTH
 from bayes_assess.questions import mean_reciprocal_rank
 from made import made_pool
 
@@ -25,6 +26,12 @@ class TestPriors:
     def test_without_a_word_groups_learn_from_each_other(self):
         for pool in (BARE, POOL):
             assert isinstance(ba.assess(pool, ba.GroupAccuracy()).prior, ba.HierarchicalAccuracy)
+
+    @pytest.mark.parametrize("question", [ba.GroupAccuracy, ba.LeastAccurate, ba.Compare])
+    def test_predicted_classes_may_differ_more_than_other_groups(self, question):
+        pool, halves = POOL.with_groups(site=np.arange(POOL.n_items) % 2), np.arange(POOL.n_items) // 40
+        for by, expected in (("prediction", LOG_STRENGTH), ("site", ALIKE), (ba.ScoreBins(3), ALIKE), (halves, ALIKE)):
+            assert ba.assess(pool, question(by=by)).prior.strength_prior.tolist() == list(expected)
 
     def test_a_strength_asks_for_a_fixed_prior_which_scores_decide(self):
         assert np.asarray(ba.assess(BARE, ba.GroupAccuracy(), prior_strength=2).prior.a).tolist() == [1, 1]

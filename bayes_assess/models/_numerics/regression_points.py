@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 N_POINTS = 64
-LOG_STRENGTH = (math.log(12.0), 1.3)  # prior of log nu, METHODS 12.5
+LOG_STRENGTH = (math.log(12.0), 1.3)  # mean and standard deviation of log nu before labels, METHODS 12.5
 _GRID, _REACH = 12, 3.5  # points of the grid in log nu, over so many standard deviations to either side
 _STEPS = 8  # of scoring, at most; each about doubles the number of right digits
 _CONVERGED = 1e-11  # a step by so little is the last one
@@ -49,17 +49,20 @@ def weighted_points(
     covariates: Float[Array, "G P"],
     location: Float[Array, " P"],
     scale: Float[Array, " P"],
+    strength_prior: Float[Array, " 2"],
     agreements: Float[Array, "*batch G"],
     labels: ArrayLike,
 ) -> tuple[Array, Array, Array]:
     """Place the points for counts (..., G), and weigh them.
+
+    Before labels coefficients have means `location` and standard deviations `scale`, log nu those of `strength_prior`.
 
     Returns
     -------
     coefficients (..., H, P), log nu (..., H), logarithms of the weights (..., H)
     """
     normal = normal_points(covariates.shape[1] + 1)
-    arrays = covariates, location, scale, normal, agreements, labels
+    arrays = covariates, location, scale, strength_prior, normal, agreements, labels
     if engine.is_traced(*arrays):
         return _placed(*(xp.asarray(x) for x in arrays))
     # One campaign's are there sooner on NumPy, those of very many if they are compiled, whatever else runs.
@@ -70,8 +73,8 @@ def weighted_points(
 
 
 @engine.jit
-def _placed(covariates, location, scale, normal, agreements, labels):
-    place = partial(_points, covariates, location, scale, normal)
+def _placed(covariates, location, scale, strength_prior, normal, agreements, labels):
+    place = partial(_points, covariates, location, scale, strength_prior, normal)
     one_call = agreements.ndim == 1 or engine.is_eager()
     return place(agreements, labels) if one_call else _of_many(place, (agreements, labels))
 
@@ -86,10 +89,10 @@ def _of_many(
     return engine.tree_map(lambda x: x.reshape(*batch, *x.shape[1:]), points)
 
 
-def _points(covariates, location, scale, normal, agreements, labels):
+def _points(covariates, location, scale, strength_prior, normal, agreements, labels):
     """Place and weigh the points of campaigns, counts (..., G)."""
     agreements, labels = (xp.asarray(counts)[..., None, :] for counts in (agreements, labels))
-    model = partial(_log_density, covariates, location, scale, agreements, labels)
+    model = partial(_log_density, covariates, location, scale, strength_prior, agreements, labels)
 
     def moments(found):
         """Mean and covariance of (log nu, beta) by Laplace's method on an even grid in log nu, placed by the last."""
@@ -111,7 +114,7 @@ def _points(covariates, location, scale, normal, agreements, labels):
         return center, spread + xp.concatenate([row, xp.concatenate([side, within], axis=-1)], axis=-2)
 
     n, batch = len(location) + 1, agreements.shape[:-2]
-    start = xp.asarray([LOG_STRENGTH[0], *[0.0] * (n - 1)]), LOG_STRENGTH[1] ** 2 * xp.eye(n)
+    start = xp.concatenate([strength_prior[:1], xp.zeros(n - 1)]), strength_prior[1] ** 2 * xp.eye(n)
     start = tuple(xp.broadcast_to(part, (*batch, *part.shape)) for part in start)
     center, covariance = _repeated(2, moments, start)
     root = _INFLATION * xp.linalg.cholesky(covariance)
@@ -180,14 +183,14 @@ def _inverse(matrix: Float[Array, "P P"]) -> tuple[Float[Array, "P P"], Float[Ar
     return matrix, log_volume
 
 
-def _log_density(covariates, location, scale, agreements, labels, log_strength, beta):
+def _log_density(covariates, location, scale, strength_prior, agreements, labels, log_strength, beta):
     """Log posterior density of J points (beta, log nu) up to the evidence: beta-binomial labels times the prior."""
     strength = xp.exp(log_strength)[..., None]
     m = expected_accuracy(beta @ covariates.T)
     gain = log_rising(strength * m, agreements) + log_rising(strength * (1 - m), labels - agreements)
     gain = gain - log_rising(strength, labels)
-    squares = (((beta - location) / scale) ** 2).sum(-1) + ((log_strength - LOG_STRENGTH[0]) / LOG_STRENGTH[1]) ** 2
-    constant = xp.log(scale).sum() + math.log(LOG_STRENGTH[1]) + 0.5 * (len(location) + 1) * math.log(2 * math.pi)
+    squares = (((beta - location) / scale) ** 2).sum(-1) + ((log_strength - strength_prior[0]) / strength_prior[1]) ** 2
+    constant = xp.log(scale).sum() + xp.log(strength_prior[1]) + 0.5 * (len(location) + 1) * math.log(2 * math.pi)
     return gain.sum(-1) - 0.5 * squares - constant
 
 
