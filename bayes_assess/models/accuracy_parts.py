@@ -1,9 +1,9 @@
 """Accuracy of parts of groups: what a group's parts have in common is learned, and how much they differ.
 
 Plates ``group`` (K) and ``part`` (J), every part in one group: m_k ~ Beta(nu mu_k, nu (1 - mu_k)) with (mu, nu) as of
-`HierarchicalAccuracy`, and theta_j ~ Beta(s m_k(j), s (1 - m_k(j))); log s ~ Normal(log 12, 1.3) says how alike the
-parts of one group are. Plate ``label`` (N): z_i ~ Bernoulli(theta_j(i)), 1 when the *label* of item i agrees with its
-prediction.
+`HierarchicalAccuracy`, and theta_j ~ Beta(s m_k(j), s (1 - m_k(j))); log s is normal, as log nu is, and says how alike
+the parts of one group are. Plate ``label`` (N): z_i ~ Bernoulli(theta_j(i)), 1 when the *label* of item i agrees with
+its prediction.
 
 Given (mu, nu, s) groups are independent, and with r_j agreements in n_j labels
 
@@ -23,7 +23,6 @@ from bayes_assess.models._numerics.regression_points import LOG_STRENGTH
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
 
 _SPREAD = np.linspace(-2.75, 2.75, 12)  # of log s, in prior standard deviations
-_LIKENESS = np.exp(LOG_STRENGTH[0] + LOG_STRENGTH[1] * _SPREAD)
 _LOG_PRIOR = np.log(special.softmax(-0.5 * _SPREAD**2))
 _LOGIT = np.linspace(-9.0, 9.0, 145)  # of m
 _M, _ONE_LESS = special.expit(_LOGIT), special.expit(-_LOGIT)
@@ -37,6 +36,7 @@ def part_draws(
     labels: Int[np.ndarray, " J"],
     rng: np.random.Generator,
     n: int,
+    strength_prior: tuple[float, float] = LOG_STRENGTH,
 ) -> Float[np.ndarray, "S J"]:
     """Draw the accuracies of all parts from their joint posterior.
 
@@ -51,6 +51,8 @@ def part_draws(
     rng : Generator
     n : int
         S.
+    strength_prior : (2,)
+        Mean and standard deviation of log s.
 
     Examples
     --------
@@ -65,20 +67,21 @@ def part_draws(
     seen = prior.update(r, total)
     a, b = (np.asarray(part) for part in seen.parts)  # (H, K), labels included
     flat_a, flat_b = a - r, b - (total - r)
-    of_strengths = (_labels_on_grid(s, group, agreements, labels, n_groups) for s in _LIKENESS)
+    likeness = np.exp(strength_prior[0] + strength_prior[1] * _SPREAD)  # values of s
+    of_strengths = (_labels_on_grid(s, group, agreements, labels, n_groups) for s in likeness)
     log_likelihood = np.stack(list(of_strengths))  # (s, K, grid)
     pooled = special.betaln(a, b) - special.betaln(flat_a, flat_b)
-    log_weight = np.empty((len(a), len(_LIKENESS)))
+    log_weight = np.empty((len(a), len(likeness)))
     for h in range(len(a)):
         evidence = special.logsumexp(_prior_on_grid(flat_a[h], flat_b[h]) + log_likelihood, axis=-1)  # (s, K)
         log_weight[h] = np.asarray(seen.log_weight)[h] + _LOG_PRIOR + (evidence - pooled[h]).sum(-1)
     weight = special.softmax(log_weight.ravel())
     point, times = np.unique(rng.choice(len(weight), n, p=weight), return_counts=True)
     draws = []
-    for h, k, count in zip(*np.divmod(point, len(_LIKENESS)), times, strict=True):
+    for h, k, count in zip(*np.divmod(point, len(likeness)), times, strict=True):
         upto = np.cumsum(special.softmax(_prior_on_grid(flat_a[h], flat_b[h]) + log_likelihood[k], axis=-1), axis=-1)
         place = (rng.random((count, n_groups, 1)) * upto[:, -1:] > upto).sum(-1)
-        first, second = _LIKENESS[k] * _M[place][:, group], _LIKENESS[k] * _ONE_LESS[place][:, group]
+        first, second = likeness[k] * _M[place][:, group], likeness[k] * _ONE_LESS[place][:, group]
         draws.append(rng.beta(first + agreements, second + labels - agreements))
     return rng.permutation(np.concatenate(draws))
 

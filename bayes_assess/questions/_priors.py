@@ -44,9 +44,8 @@ def accuracy_prior(
     Fixed ones take no notice of covariates, nor of how far from their scores shares are that are no accuracies.
     """
     if is_learned(prior, strength):
-        # Predicted classes differ, and recalls and shares of positive items by group gain nothing by the other prior.
-        apart = around_scores is not None or any(part.description == RESERVED for part in cells.parts)
-        strength_prior = LOG_STRENGTH if apart else ALIKE
+        # Recalls and shares of positive items by group gain nothing by the prior of groups that are alike.
+        strength_prior = strength_prior_of(cells) if around_scores is None else LOG_STRENGTH
         known = {"sizes": cells.sizes, "covariates": covariates, "strength_prior": strength_prior}
         if cells.mean_score is None:
             return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells, **known)
@@ -60,6 +59,11 @@ def accuracy_prior(
     if named_prior(prior, "BetaBernoulli", scored) == "uninformative":
         return BetaBernoulli.from_prior(strength, n_groups=cells.n_cells)
     return BetaBernoulli.from_prior(strength, mean_score=cells.mean_score)
+
+
+def strength_prior_of(cells: Cells) -> tuple[float, float]:
+    """Return the prior of log nu of the cells' accuracies, see `HierarchicalAccuracy`: predicted classes differ."""
+    return LOG_STRENGTH if any(part.description == RESERVED for part in cells.parts) else ALIKE
 
 
 def calibration_prior(cells: Cells, prior: GivenPrior, strength: float | None, default_strength: float) -> Belief:

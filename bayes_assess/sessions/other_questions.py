@@ -28,7 +28,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Best, Metric, Question, Setting, TwoSystems
 from bayes_assess.questions._event_cells import metric_cells
 from bayes_assess.questions._parts import crossed, group_accuracies
-from bayes_assess.questions._priors import accuracy_prior
+from bayes_assess.questions._priors import accuracy_prior, strength_prior_of
 from bayes_assess.questions.asked import check_question
 from bayes_assess.results import Result
 from bayes_assess.results._in_words import question_in_words
@@ -148,7 +148,7 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
     parts, of = crossed(pool, cells, session.cells)
     if session.design.name not in _ALIKE and len(np.unique(of)) < len(of):
         if session.design.plays_arms:
-            accuracy = _accuracies(session, asked, parts, of)
+            accuracy = _accuracies(session, asked, cells, parts, of)
         else:
             accuracy = _accuracies_by_curves(session, asked, cells)
         belief = asked.belief_of_accuracies(accuracy, prior.update_counts(counts), seed)
@@ -175,7 +175,7 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
 
 
 def _accuracies(
-    session: Campaign, asked: Question, parts: Cells, of: Int[np.ndarray, " J"]
+    session: Campaign, asked: Question, groups: Cells, parts: Cells, of: Int[np.ndarray, " J"]
 ) -> Float[np.ndarray, "S G"]:
     """Draw the accuracies of groups, part by part."""
     pool, book, cells = session.pool, session._items, session.cells
@@ -187,7 +187,8 @@ def _accuracies(
     drawn[parts.source.row_cells] = cells.source.row_cells
     learned: Any = accuracy_prior(cells, None, None, asked.default_strength)
     n = int(np.clip(_NUMBERS // len(of), _FEWEST_DRAWS, _MOST_DRAWS))
-    theta = part_draws(learned, drawn, counts[:, 1], labels, generator(session._seed, "parts"), n)
+    rng = generator(session._seed, "parts")
+    theta = part_draws(learned, drawn, counts[:, 1], labels, rng, n, strength_prior_of(groups))
     return group_accuracies(theta, sizes - labels, parts, of, asked.target)
 
 

@@ -8,15 +8,17 @@ from scipy import special, stats
 
 from bayes_assess.models import HierarchicalAccuracy
 from bayes_assess.models.accuracy_parts import part_draws
+from bayes_assess.models.hierarchical_accuracy import ALIKE, LOG_STRENGTH
 
 GROUP = np.array([0, 0, 0, 1, 1])
 AGREEMENTS, LABELS = np.array([6, 1, 0, 1, 0]), np.array([6, 3, 0, 5, 0])
 
 
-def test_posterior_means_and_variances_are_those_of_weighted_draws_of_the_prior():
+@pytest.mark.parametrize("strength_prior", [LOG_STRENGTH, ALIKE], ids=["classes", "sites"])
+def test_posterior_means_and_variances_are_those_of_weighted_draws_of_the_prior(strength_prior):
     """Importance sampling from the plates, in which no grid and no points occur."""
     rng, n = np.random.default_rng(0), 150_000
-    nu, s = (np.exp(rng.normal(np.log(12), 1.3, n)) for _ in range(2))
+    nu, s = np.exp(rng.normal(np.log(12), 1.3, n)), np.exp(rng.normal(*strength_prior, n))
     mu = special.expit(rng.normal(1.0, 2.0, n))
     m = np.clip(rng.beta((nu * mu)[:, None] + 1e-12, (nu * (1 - mu))[:, None] + 1e-12, (n, 2)), 1e-12, 1 - 1e-12)
     center = m[:, GROUP]
@@ -27,7 +29,8 @@ def test_posterior_means_and_variances_are_those_of_weighted_draws_of_the_prior(
     mean = (a + AGREEMENTS) / (a + b + LABELS)
     expected = weight @ mean
     error = np.sqrt(weight**2 @ (mean - expected) ** 2)
-    theta = part_draws(HierarchicalAccuracy.from_prior(n_groups=2), GROUP, AGREEMENTS, LABELS, rng, 20_000)
+    prior = HierarchicalAccuracy.from_prior(n_groups=2)
+    theta = part_draws(prior, GROUP, AGREEMENTS, LABELS, rng, 20_000, strength_prior)
     se = np.hypot(error, theta.std(0) / np.sqrt(20_000))
     # twelve values of s and 64 points stand for the hyperprior: what that costs was measured at below 0.01
     assert np.abs(theta.mean(0) - expected).max() < 0.012 + 4 * se.max()

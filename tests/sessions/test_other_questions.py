@@ -8,6 +8,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.pool.cells import cells
+from bayes_assess.questions import _priors
 from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.sessions.other_questions import answer_another
 
@@ -142,6 +143,16 @@ def test_accuracies_by_group_hold_where_one_predicted_class_has_most_of_the_labe
     truth = SITES.truth(a.pool, labels)
     assert right[told].mean() < 0.5 < 0.8 < truth.min()
     assert ((low <= truth) & (truth <= high)).all()
+
+
+def test_sites_of_one_predicted_class_are_more_alike_than_predicted_classes_of_one_site(monkeypatch):
+    by_class, by_site = session(ba.LeastAccurate()), session(ba.LeastAccurate(by="site"))
+    asked = [(by_class, SITES), (by_site, ba.GroupAccuracy())]
+    before = [np.diff(a.result(question=question).interval).mean() for a, question in asked]
+    monkeypatch.setattr(_priors, "ALIKE", _priors.LOG_STRENGTH)
+    after = [np.diff(a.result(question=question).interval).mean() for a, question in asked]
+    assert before[0] < 0.98 * after[0]
+    assert before[1] == pytest.approx(after[1], rel=0.02)  # but for what is believed of the sites themselves
 
 
 def test_confusions_and_costs_follow_the_accuracies_of_parts():
