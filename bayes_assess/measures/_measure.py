@@ -12,7 +12,8 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import own_settings, x64
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import in_64_bits, own_settings, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Float
@@ -22,7 +23,7 @@ from bayes_assess.measures._stacked import Part, jacobian, value
 
 Risk = Float[Array, " D"] | Float[np.ndarray, " D"]
 
-_ROUNDING = 1e-9
+_PACKAGE = __name__.partition(".")[0] + "."
 _PER_CLASS = "_per_class"  # the end of names of measures with an output for every class
 
 
@@ -175,13 +176,27 @@ class Measure:
         return "rows" if self.score_rows else "positive" if self.binary else "confidence"
 
     @property
-    def states_range(self) -> bool:
-        """Whether it is one's own, and says where its outputs lie, which nobody has looked at yet."""
-        return self._made_by_calling is None and bool(np.isfinite(self.range).any())
+    def is_own(self) -> bool:
+        """Whether it is one's own, and none of this package: nobody has looked at its functions yet."""
+        return self._made_by_calling is None or not self._made_by_calling[0].__module__.startswith(_PACKAGE)
 
     def for_classes(self, n_classes: int) -> Measure:
-        """Return the measure for pools of `n_classes` classes, with its `loss` and `g`."""
-        return self if self.build is None else self.build(n_classes)
+        """Return the measure for pools of `n_classes` classes, with its `loss` and `g`.
+
+        Raises
+        ------
+        QuestionError
+            If its `build` returns no such measure.
+        """
+        if self.build is None:
+            return self
+        made: object = self.build(n_classes)
+        if not isinstance(made, Measure) or made.build is not None:
+            raise QuestionError(
+                f"The `build` of measure {self.name!r} returns a Measure with `loss` and `g`; of {n_classes} classes "
+                f"found {show(made)}."
+            )
+        return made
 
     @x64
     def value_at(self, risk: Risk) -> Float[Array, " K"]:
@@ -234,6 +249,8 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
     score = np.full((n_classes,) if measure.score_rows else (), 0.5)
     arguments = (scalar, scalar) if measure.score_kind is None else (scalar, scalar, score)
     loss = _shape("loss", measure, measure.loss, *arguments)
+    if np.issubdtype(loss.dtype, np.complexfloating):
+        raise QuestionError(f"The loss of measure {measure.name!r} is of real numbers; found {loss.dtype}.")
     if len(loss.shape) != 1 or not loss.shape[0]:
         raise QuestionError(
             f"The loss of measure {measure.name!r} returns a vector of shape (d,) for one item; found shape "
@@ -250,24 +267,27 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
         raise QuestionError(f"Measure {measure.name!r} names {len(measure.outputs)} outputs, but g returns {k}.")
     if measure.per_class and k != n_classes:
         raise QuestionError(f"Measure {measure.name!r} is per class, but g returns {k} values for {n_classes} classes.")
+    _check_companions(measure, loss.shape[0], k)
     return loss.shape[0], k
 
 
-def check_range(measure: Measure, losses: Float[np.ndarray, "n D"]) -> None:
-    """Raise QuestionError if a measure of one's own leaves its range where all items have one of these losses."""
-    if not measure.states_range or measure.g is None:
-        return
-    part = Part(measure.g, measure.defined, losses.shape[1], (0,), 1, measure.derivative, measure.elementwise)
-    with engine.compiled(), own_settings():
-        found, known = (np.asarray(engine.vmap(of)(np.unique(losses, axis=0))) for of in (part.value, part.defined))
-    low, high = measure.range
-    beyond = found[known & ((found < low - _ROUNDING) | (found > high + _ROUNDING))]
-    if len(beyond):
-        raise QuestionError(
-            f"Measure {measure.name!r} says that it lies in [{low:g}, {high:g}], but would be {beyond[0]:g} if all "
-            "items were like one that may be in this pool. Give it a range that holds it whatever the labels are, "
-            "range=(lowest, highest): intervals lean on that."
-        )
+def _check_companions(measure: Measure, d: int, k: int) -> None:
+    """Raise QuestionError unless `defined` and `derivative`, if given, have the shapes that g asks for."""
+    risk = np.full(d, 0.5)
+    if measure.defined is not None:
+        known = _shape("defined", measure, measure.defined, risk)
+        if tuple(known.shape) not in ((), (k,)) or known.dtype != bool:
+            raise QuestionError(
+                f"The function `defined` of measure {measure.name!r} maps the risk, ({d},), to a bool, or to {k} of "
+                f"them; found shape {tuple(known.shape)} of {known.dtype}."
+            )
+    if measure.derivative is not None:
+        matrix = _shape("derivative", measure, measure.derivative, risk)
+        if tuple(matrix.shape) != (k, d):
+            raise QuestionError(
+                f"The derivative of measure {measure.name!r} is of {k} outputs by {d} losses, shape {(k, d)}; found "
+                f"shape {tuple(matrix.shape)}."
+            )
 
 
 def output_names(measure: Measure, k: int, classes: np.ndarray) -> tuple[str, ...]:
@@ -287,20 +307,34 @@ def _arity(function: Any) -> int:
 
 def _shape(what: str, measure: Measure, function: Any, *arguments: np.ndarray) -> Array:
     """Return what has the shape and the type of a function's values."""
-    if measure.derivative is not None:  # written for either engine
-        with engine.eager():
-            return np.asarray(function(*arguments))
+    problem = f"The {what} of measure {measure.name!r} cannot be evaluated"
     try:
+        if measure.derivative is not None:  # written for either engine
+            with engine.eager():
+                return np.asarray(function(*arguments))
         with engine.compiled(), own_settings():
             shapes = [jax.ShapeDtypeStruct(values.shape, values.dtype) for values in arguments]
             result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *shapes)
-    except (TypeError, ValueError, IndexError) as error:
-        problem = f"The {what} of measure {measure.name!r} cannot be evaluated"
+    except Exception as error:  # whatever functions of one's own raise
         if isinstance(error, jax.errors.JAXTypeError):  # which speaks of traces
             raise QuestionError(
                 f"{problem} by JAX: write it with jax.numpy in the place of numpy, jnp.where in the place of if, and "
                 "no float()."
             ) from error
         first = str(error).strip().split("\n", 1)[0]
-        raise QuestionError(f"{problem}: {first}") from error
+        kind = "" if isinstance(error, TypeError | ValueError | IndexError) else f"{type(error).__name__}: "
+        raise QuestionError(f"{problem}: {kind}{first}") from error
+    if measure.is_own:
+        _check_indices(problem, function, arguments)
     return result
+
+
+def _check_indices(problem: str, function: Any, arguments: tuple[np.ndarray, ...]) -> None:
+    """Raise QuestionError if a function reads beyond the end, where JAX would take the last value."""
+    try:
+        with in_64_bits():
+            function(*arguments)
+    except IndexError as error:
+        raise QuestionError(f"{problem}: {error}") from error
+    except Exception:  # NumPy's arrays are not JAX's
+        return

@@ -19,7 +19,8 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, attributes_of, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import LARGEST_DENSE, SparseLosses, compress, join, losses_of
-from bayes_assess.measures._measure import Measure, Risk, check_range, output_names, sizes
+from bayes_assess.measures._measure import Measure, Risk, output_names, sizes
+from bayes_assess.measures._own_values import check_values
 from bayes_assess.measures._pr_curve import PRCurveMeasure, PRCurveTable, curve_table
 from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
 from bayes_assess.measures._ratios import AT_ONCE, slopes_of_ratio
@@ -304,10 +305,10 @@ class _Builder:
             index, values = index[predicted], values[predicted]
         else:
             index, values = _evaluate(one, predicted, self.attributes.scores[kind], n_classes, self.positive)
-        if one.states_range:
+        if one.is_own:
             size = sizes(one, n_classes)[0]
             some = SparseLosses(index[:_LOOKED_AT].astype(np.int32), values[:_LOOKED_AT], size)
-            check_range(one, some.dense().reshape(-1, size))
+            check_values(one, some.dense().reshape(-1, size))
         if is_ratio:
             index = np.concatenate([index, np.ones_like(index[..., :1])], axis=-1)
             values = np.concatenate([values, np.ones_like(values[..., :1])], axis=-1)

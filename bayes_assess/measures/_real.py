@@ -15,7 +15,8 @@ from bayes_assess._tools.axes import any_engine, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax, jit, jnp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.measures._measure import Measure, check_range, output_names, sizes
+from bayes_assess.measures._measure import Measure, output_names, sizes
+from bayes_assess.measures._own_values import check_range
 from bayes_assess.measures._pool_losses import Measures, combine
 from bayes_assess.measures._stacked import Part, defined, jacobian, value
 
