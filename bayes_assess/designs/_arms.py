@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Generic, NamedTuple
 import numpy as np
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.rewards import Reward
-from bayes_assess.designs._base import Design, Draw, MemoryT, OtherPosterior, reserve
+from bayes_assess.designs._base import Design, Draw, MemoryT, OtherPosterior, own_step, reserve
 from bayes_assess.designs._blocks import SideBySide, choose_in_rounds
 from bayes_assess.errors import DesignError
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy
@@ -190,7 +191,7 @@ class ArmDesign(Design[CellState]):
             size=xp.asarray(size),
             weight=xp.asarray(size / size.sum()),
             playable=xp.asarray(np.flatnonzero(remaining)),
-            queue=xp.asarray(np.full(self.arms_per_round(reward), -1, np.int64)),
+            queue=xp.asarray(np.full(self._checked_per_round(reward), -1, np.int64)),
             memory=(),
             reward=reward,
             carried=carried(prior) if self.learns else None,
@@ -290,9 +291,16 @@ class ArmDesign(Design[CellState]):
 
     def _round(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
         """Return the arms of the next round, or raise DesignError if they are not as many as the design says."""
-        arms = self.play(key, state)
+        with own_step(self, "play"):
+            arms: Any = self.play(key, state)
+        m = state.queue.shape[0]
+        if not hasattr(arms, "shape") or not np.issubdtype(arms.dtype, np.integer):
+            found = f"an array of {arms.dtype}" if hasattr(arms, "shape") else show(arms)
+            raise DesignError(
+                f"`play` of design {self.name!r} returns the numbers of the groups to play, an array of integers of "
+                f"shape ({m},); found {found}."
+            )
         if arms.shape != state.queue.shape:
-            m = state.queue.shape[0]
             raise DesignError(
                 f"`play` of design {self.name!r} returned arms of shape {arms.shape}, and a round here has {m}, shape "
                 f"({m},). A design that plays another number of groups than the question looks for says so in "
@@ -307,6 +315,12 @@ class ArmDesign(Design[CellState]):
     def arms_per_round(self, reward: Reward) -> int:
         """Arms that `play` returns: as many as the question looks for."""
         return reward.m
+
+    def _checked_per_round(self, reward: Reward) -> int:
+        m = self.arms_per_round(reward)
+        if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 1:
+            raise DesignError(f"`arms_per_round` of design {self.name!r} is a whole number from 1; found {show(m)}.")
+        return m
 
     def init_memory(self, state: CellState) -> object:
         """Build what the design itself carries from step to step."""

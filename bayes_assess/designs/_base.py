@@ -9,7 +9,8 @@ them (`WeightedDesign`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import Field, dataclass, replace
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
@@ -87,6 +88,20 @@ class OtherPosterior(Protocol):
     def of_labels(self) -> LabelDraws:
         """Return it as draws of the probabilities of labels; raise DesignError if the design has no use for them."""
         ...
+
+
+@contextmanager
+def own_step(design: object, step: str) -> Iterator[None]:
+    """Say how a step of a design is written, where JAX cannot follow it."""
+    try:
+        yield
+    except TypeError as error:
+        if not type(error).__module__.startswith("jax"):
+            raise
+        raise DesignError(
+            f"`{step}` of design {getattr(design, 'name', None)!r} cannot be compiled by JAX: write it with "
+            "jax.numpy in the place of numpy, jnp.where in the place of if, and no int() or float()."
+        ) from error
 
 
 StateT = TypeVar("StateT", bound=State)

@@ -78,6 +78,8 @@ def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None
     if not isinstance(design, Design):
         given = f"the class {design.__name__}" if isinstance(design, type) else show(design)
         raise DesignError(f"A design is a name or a Design object, such as Thompson(); found {given}.")
+    if not isinstance(getattr(design, "name", None), str):
+        raise DesignError(f"A design has a name, such as name: ClassVar[str] = 'mine'; {show(design)} has none.")
     ours = DESIGNS.get(design.name) is type(design)
     kinds = {DESIGNS[name].plays_arms for name in serving if name in DESIGNS}
     if (ours and design.name not in serving) or (not ours and kinds and design.plays_arms not in kinds):

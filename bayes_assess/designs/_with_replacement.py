@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.importance import floored, normalised
-from bayes_assess.designs._base import Draw
+from bayes_assess.designs._base import Draw, own_step
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.designs._weighted import LabelPrior, WeightedDesign, WeightedState, covering, draw_cell
 from bayes_assess.errors import DesignError
@@ -131,7 +131,16 @@ class WithReplacement(WeightedDesign):
         return 2
 
     def _refreshed(self, state: WeightedState) -> WeightedState:
-        return self._proposing(state, self.propose(state))
+        shape = state.items.shape
+        with own_step(self, "propose"):
+            own: Any = self.propose(state)
+        if getattr(own, "shape", None) != shape:
+            found = f"shape {own.shape}" if hasattr(own, "shape") else show(own)
+            raise DesignError(
+                f"`propose` of design {self.name!r} returns how probable one item of every cell is, labelled as each "
+                f"class or unlabelled, an array of shape {shape}; found {found}."
+            )
+        return self._proposing(state, own)
 
     def _proposing(self, state: WeightedState, own: Float[Array, "K C+1"]) -> WeightedState:
         items, measure = state.items, state.measure

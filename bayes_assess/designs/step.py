@@ -192,6 +192,13 @@ def choose_batch(
     cells, draws = engine.tree_map(lambda *pieces: np.concatenate(pieces), *parts)
     if not (np.isfinite(draws.weight) & (np.asarray(draws.weight) >= 0)).all():
         raise no_proposal(design.name)
+    n_cells = state.pending.shape[-1]
+    beyond = cells[(cells < 0) | (cells >= n_cells)]
+    if len(beyond):
+        raise DesignError(
+            f"Design {design.name!r} has chosen cell {beyond[0]} of {n_cells}, which are numbered from 0: let it "
+            "choose one that has items left."
+        )
     return cells, draws, state
 
 
