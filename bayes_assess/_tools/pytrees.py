@@ -56,6 +56,23 @@ def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence
     return cls
 
 
+def is_of_another_kind(cls: type) -> bool:
+    """Say whether a class descends from one that was registered here and is none itself: only JAX knows it, or nobody.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Pair:
+    ...     values: list
+    >>> class Own(Pair):
+    ...     pass
+    >>> is_of_another_kind(register_dataclass(Pair, ["values"], [])), is_of_another_kind(Own), is_of_another_kind(dict)
+    (False, True, False)
+    """
+    return cls not in _FIELDS and any(base in _FIELDS for base in cls.__mro__)
+
+
 def register_waiting() -> None:
     """Make JAX's pytrees of the classes that were registered before it was imported."""
     while _WAITING:

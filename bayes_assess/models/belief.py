@@ -17,6 +17,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import as_floats, show
 from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.pytrees import is_of_another_kind
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 
@@ -186,6 +187,8 @@ def drawn_component(key: PRNGKey, belief: Belief) -> Belief:
 def runs_on_numpy(belief: object) -> bool:
     """Say whether a belief is written for either engine, as ours are; others are for JAX.
 
+    So are subclasses of ours that were registered with JAX: steps on NumPy could not take them apart.
+
     Examples
     --------
     >>> import numpy as np
@@ -193,7 +196,7 @@ def runs_on_numpy(belief: object) -> bool:
     >>> runs_on_numpy(BetaBernoulli(np.ones(2), np.ones(2)))
     True
     """
-    return getattr(belief, "on_any_engine", False)
+    return getattr(belief, "on_any_engine", False) and not is_of_another_kind(type(belief))
 
 
 def draws_on_host(belief: object) -> bool:
@@ -278,8 +281,17 @@ def check_belief(prior: Belief, shape: tuple[int, ...], what: str, possible: Arr
             raise PriorError(f"The parameters of a {type(prior).__name__} are numbers; found {show(prior)}.") from None
     checked = getattr(prior, "checked", None)
     prior = prior if checked is None else checked()
-    with np.errstate(all="ignore"):
-        mean, variance = np.asarray(prior.mean), np.asarray(prior.variance)
+    try:
+        with np.errstate(all="ignore"):
+            mean, variance = np.asarray(prior.mean), np.asarray(prior.variance)
+    except (TypeError, ValueError) as error:
+        if not is_dataclass(prior):
+            raise
+        shapes = ", ".join(f"{field.name} {np.shape(getattr(prior, field.name))}" for field in fields(prior))
+        raise PriorError(
+            f"The parameters of a {type(prior).__name__} do not fit each other: {shapes}; the prior needs {what}, "
+            f"shape {shape}."
+        ) from error
     if mean.shape != shape:
         raise PriorError(f"The prior needs {what}, shape {shape}; found shape {mean.shape}.")
     marginals = beta_marginals(prior)

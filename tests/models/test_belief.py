@@ -346,3 +346,35 @@ class TestPlansOnABeliefOfOnesOwn:
         closed = ba.BetaBernoulli(np.full(3, 1.5), np.full(3, 0.5))
         expected, found = (self.told(prior, question).plan(width=0.25).labels for prior in (closed, alone(3)))
         assert 0.85 * expected.expected < found.expected < 1.15 * expected.expected
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["a", "b"], meta_fields=[])
+@dataclass(frozen=True)
+class Sceptic(ba.BetaBernoulli):
+    """A prior of this package that was registered as JAX has it, and not here."""
+
+
+@dataclass(frozen=True)
+class Unregistered(ba.BetaBernoulli):
+    """One that nobody registered."""
+
+
+def test_a_subclass_of_a_prior_is_registered_with_jax_alone():
+    question, answers = ba.GroupAccuracy(by="prediction"), []
+    for kind in (ba.BetaBernoulli, Sceptic):
+        a = ba.assess(
+            POOL, question, prior=kind(np.ones(4), np.full(4, 2.0)), design="random", seed=1, engine="compiled"
+        )
+        ids = a.ask(10).ids
+        a.tell(ids, LABELS[ids])
+        answers.append((ids.tolist(), a.result().estimate))
+    assert answers[0][0] == answers[1][0]
+    np.testing.assert_allclose(answers[0][1], answers[1][1], rtol=1e-12)
+    ba.assess(POOL, question, prior=Sceptic(np.ones(4), np.ones(4)), design="thompson").ask(5)
+    with pytest.raises(ba.PriorError, match="must be a JAX pytree, and Unregistered is none"):
+        ba.assess(POOL, question, prior=Unregistered(np.ones(4), np.ones(4)))
+
+
+def test_parameters_that_do_not_fit_each_other_are_named():
+    with pytest.raises(ba.PriorError, match=r"BetaBernoulli do not fit each other: a \(3,\), b \(2,\)"):
+        ba.assess(POOL, ba.GroupAccuracy(), prior=ba.BetaBernoulli(np.ones(3), np.ones(2)))
