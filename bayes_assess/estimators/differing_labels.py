@@ -7,6 +7,7 @@ variance is that of Mantel and Haenszel (1959). Differences of blocks add up:
     z = sum_b m_b (n_b - m_b) / n_b (r_b - s_b) / sqrt(sum_b m_b (n_b - m_b) / (n_b - 1) v_b)
 
 with the means r_b and s_b over both kinds of labels of the event, less its expected probability, and its variance v_b.
+Scores say so before labels do: of random items of a block those of either kind are as high, and as far from the middle.
 
 Whether a belief that has learned the labels that were asked for explains the others is another question, which needs no
 like items. Labels that were chosen by what they say, such as positive ones alone, have the event as often as whoever
@@ -17,8 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import betaln, ndtr
+from scipy.stats import rankdata
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Bool, Float, Int
 
 _OF_BLOCK = 20  # labels of neighbouring cells that make up a block
 
@@ -70,6 +72,47 @@ def chance_of_difference(
         return 1.0
     z = (k * of_others - m * of_asked) / n
     return float(2 * ndtr(-abs(z.sum()) / np.sqrt(variance.sum())))
+
+
+def chance_of_unlike_scores(
+    cell: Int[np.ndarray, " n"], score: Float[np.ndarray, " n"], other: Bool[np.ndarray, " n"]
+) -> float:
+    """Return how probable scores so unlike are, within cells, if both kinds of labels are of random items of these.
+
+    Scores are unlike by where they lie, or by how far from the middle: twice the less probable of two sums of ranks
+    over cells (van Elteren 1960), of the scores and of their distances from the middle rank.
+
+    Parameters
+    ----------
+    cell : (n,) integers
+        Cell of every labelled item.
+    score : (n,)
+    other : (n,) booleans
+        Whether nobody asked for its label.
+
+    Examples
+    --------
+    >>> score = np.linspace(0, 1, 40)
+    >>> f"{chance_of_unlike_scores(np.zeros(40, int), score, score > 0.5):.6f}"
+    '0.000000'
+    >>> chance_of_unlike_scores(np.zeros(40, int), score, np.arange(40) % 2 > 0) > 0.5
+    True
+    """
+    sums, variances = np.zeros(2), np.zeros(2)
+    for block in np.unique(cell[other]):
+        mine = cell == block
+        ranks, told = rankdata(score[mine]), other[mine]
+        n, m = len(ranks), int(told.sum())
+        if m == n:
+            continue
+        away = ranks - (n + 1) / 2
+        for i, values in enumerate((away, np.abs(away) - np.abs(away).mean())):
+            sums[i] += values[told].sum() / (n + 1)
+            variances[i] += m * (n - m) / (n * (n - 1)) * (values**2).sum() / (n + 1) ** 2
+    known = variances > 0
+    if not known.any():
+        return 1.0
+    return float(min(1.0, 2 * np.min(2 * ndtr(-np.abs(sums[known]) / np.sqrt(variances[known])))))
 
 
 def log_chance_if_chosen(events: Int[np.ndarray, "*batch 2"]) -> float:

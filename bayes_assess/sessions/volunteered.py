@@ -13,7 +13,7 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.designs import State
 from bayes_assess.designs._belief_state import BeliefState, MeasurePosterior
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws
-from bayes_assess.estimators.differing_labels import chance_of_difference, log_chance_if_chosen
+from bayes_assess.estimators.differing_labels import chance_of_difference, chance_of_unlike_scores, log_chance_if_chosen
 from bayes_assess.estimators.posterior_measure import labelled_events
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.pool.cells import Cells
@@ -30,6 +30,11 @@ _UNLIKE = (
     "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
     f"makes them in fewer than one of {_ONE_IN:,} campaigns: they were chosen by something that tells of labels. "
     "Intervals take them for random ones, and may be far off."
+)
+_BY_SCORES = (
+    "Labels that were told without being asked for are of items whose confidence is unlike that of items of the same "
+    f"groups that were asked for, as chance makes it in fewer than one of {_ONE_IN:,} campaigns: they were not chosen "
+    "at random within groups. Intervals take them for random ones, and may be far off."
 )
 _KNOWN_ALONE = (
     "Labels that were told without being asked for seem chosen by what they say, or by what else tells of it: the "
@@ -142,7 +147,9 @@ def said_of_chosen_labels(
     if not session._items.n_volunteered or question.settled(cells, counts):
         return ()
     if random is not None:
-        return (_UNLIKE,) if _differ(question, random.counts, random.known) else ()
+        if _differ(question, random.counts, random.known):
+            return (_UNLIKE,)
+        return (_BY_SCORES,) if _are_of_unlike_scores(session, cells) else ()
     known = isinstance(found.get("found"), MeasurePosterior) and _of_asked_alone(session) is not None
     return (_KNOWN_ALONE,) if known else ()
 
@@ -165,6 +172,18 @@ def _differ(question: Question, asked: Int[np.ndarray, "K O"], others: Int[np.nd
     events = [np.full(len(asked), outcome) for outcome in range(asked.shape[1])]
     right = np.arange(len(asked)) if isinstance(question, ConfusionMatrix) else getattr(question, "agreement", None)
     return _improbable([_chance(event, asked, others) for event in ([*events, right] if right is not None else events)])
+
+
+def _are_of_unlike_scores(session: Course, cells: Cells) -> bool:
+    """Tell whether items that nobody asked for have other confidences than those that were, by more than chance."""
+    items, _ = session._items.told
+    other = session._items.volunteered(items)
+    if min(other.sum(), (~other).sum()) < _ENOUGH:
+        return False
+    confidence = session._units.confidence_of(items, cells)
+    if confidence is None:
+        return False
+    return chance_of_unlike_scores(cells.source.cells_of(items), np.asarray(confidence), other) < 1 / _ONE_IN
 
 
 def _improbable(chances: Sequence[float]) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import hypergeom, norm
 
-from bayes_assess.estimators.differing_labels import chance_of_difference
+from bayes_assess.estimators.differing_labels import chance_of_difference, chance_of_unlike_scores
 
 REPEATS = 2_000
 
@@ -52,3 +52,34 @@ def test_one_cell_has_the_variance_of_the_hypergeometric_distribution():
 def test_cells_with_labels_of_one_kind_tell_nothing():
     asked, others = np.array([[5, 5], [0, 0]]), np.array([[0, 0], [0, 90]])
     assert chance_of_difference(asked, others) == 1.0
+
+
+def scored(rng, nearer=0.0, higher=0.0):
+    """Draw scores of two kinds of labels in three cells, higher or nearer to the middle where nobody asked for them."""
+    cell = np.repeat([0, 1, 2], [60, 25, 12])
+    other = rng.random(len(cell)) < np.array([0.7, 0.3, 0.5])[cell]
+    near = np.where(other, nearer, 0)
+    score = rng.beta(1 + near, 1 + near) if nearer else rng.beta(1 + 3 * cell, 2)
+    return cell, (score + higher * other).round(2), other
+
+
+def test_scores_of_random_items_are_unlike_as_often_as_the_chance_says():
+    rng = np.random.default_rng(3)
+    chances = [chance_of_unlike_scores(*scored(rng)) for _ in range(REPEATS)]
+    for level in (0.2, 0.05, 0.01):
+        share, error = share_below(level, chances)
+        assert share < level + 4 * error  # of two sums, by Bonferroni
+        assert share > level / 2 - 4 * error
+
+
+def test_scores_that_are_higher_or_nearer_to_the_middle_are_unlike():
+    rng = np.random.default_rng(4)
+    for one in ({"higher": 0.5}, {"nearer": 10.0}):
+        chances = [chance_of_unlike_scores(*scored(rng, **one)) for _ in range(200)]
+        assert share_below(0.01, chances)[0] > 0.9
+
+
+def test_scores_of_cells_with_labels_of_one_kind_say_nothing():
+    cell, score = np.repeat([0, 1], 20), np.linspace(0, 1, 40)
+    assert chance_of_unlike_scores(cell, score, cell == 1) == 1
+    assert chance_of_unlike_scores(cell, np.ones(40), np.arange(40) % 2 == 0) == 1

@@ -180,6 +180,18 @@ def test_labels_that_the_pool_s_own_scores_chose_are_not(world):
     assert KNOWN not in summary_after(world, ba.Metric("f1"), np.argsort(-pool.scores)[:150])
 
 
+def test_labels_of_groups_that_scores_chose_are_spoken_of(world):
+    """Right or wrong tells nothing here: all labels are what is predicted."""
+    pool, _ = world
+    surest = np.argsort(-pool.confidence)[:150]
+    for told, spoken_of in ((surest, True), (np.arange(150), False)):
+        said = summary_after((pool, pool.predictions), ba.GroupAccuracy(by="site"), told)
+        assert UNLIKE not in said
+        assert ("whose confidence is unlike that of items of the same groups" in said) == spoken_of
+    without = ba.Pool(predictions=pool.predictions, groups=pool.groups)
+    assert "unlike" not in summary_after((without, pool.predictions), ba.GroupAccuracy(by="site"), surest)
+
+
 def test_designs_that_take_them_for_known_say_no_more(world):
     assert KNOWN not in summary_after(world, ba.Metric("f1"), errors(world), design="poisson")
 
