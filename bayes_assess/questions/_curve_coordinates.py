@@ -276,6 +276,7 @@ def _logits(score: Float[np.ndarray, " M"], times: Times) -> Float[np.ndarray, "
     score = np.asarray(score, np.float64)
     if score.min() >= 0 and score.max() <= 1:
         return np.log(np.maximum(score, _LEAST)) - np.log(np.maximum(1 - score, _LEAST))
+    score = np.ldexp(score, -int(np.frexp(np.abs(score).max())[1]))  # of up to 1, as squares of 1e160 overflow; exact
     away = score - mean(score, times)
     unit = np.sqrt(mean(away**2, times))
     return 2 * away / (unit if unit > 0 else 1.0)

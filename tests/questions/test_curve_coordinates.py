@@ -93,3 +93,13 @@ def test_effects_of_systems_prefer_none_of_them(n_systems):
     found = coordinates_of(ranked, np.arange(n_systems), np.ones(n_systems, int)).groups
     np.testing.assert_allclose(found.T @ found, np.eye(n_systems - 1), atol=1e-6)
     np.testing.assert_allclose(found.sum(0), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [-900, 900, 1020])
+def test_the_unit_of_scores_that_are_no_probabilities_does_not_matter(power):
+    score, announced = np.random.default_rng(0).normal(size=12), np.arange(12) % 3 == 0
+    cell = np.repeat(np.arange(4), 3)
+    ranked = (RankedScore(x, announced) for x in (score, np.ldexp(score, power)))
+    one, other = (coordinates_of(each, cell, np.bincount(cell)) for each in ranked)
+    for name in ("place", "standard", "smooth", "feature"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
