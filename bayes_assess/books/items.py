@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.errors import DesignError
+from bayes_assess.errors import DesignError, PoolError
 from bayes_assess.pool.cells import Cells
 
 _SKIPPED, _UNSEEN, _PENDING = -3, -2, -1  # in place of a label's code
@@ -158,14 +159,34 @@ class ItemBook:
             n_looked = wanted + more
             starts = np.cumsum(n_looked) - n_looked
             ranks = np.arange(n_looked.sum()) + np.repeat(self._next[which] - starts, n_looked)
-            looked = self.cells.source.take(np.repeat(which, n_looked), ranks)
+            looked = self._at(np.repeat(which, n_looked), ranks)
             free = self.unseen(looked)
             n_free = np.add.reduceat(free, starts, dtype=np.int64)
             if (n_free >= wanted).all():
                 break
         self._next[which] += _leading_taken(free, starts)
         nth = np.cumsum(free) - np.repeat(np.cumsum(n_free) - n_free, n_looked)  # of its cell, from 1
-        return looked[free & (nth <= np.repeat(wanted, n_looked))]
+        found = looked[free & (nth <= np.repeat(wanted, n_looked))]
+        if len(np.unique(found)) != wanted.sum():
+            raise PoolError(
+                f"The item source {type(self.cells.source).__name__} hands out the same item at several places: `take` "
+                "returns every item of a cell at one."
+            )
+        return found
+
+    def _at(self, cells: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the items at these places of their cells' orders; PoolError if the source returns no items."""
+        source = self.cells.source
+        found = np.asarray(source.take(cells, ranks))
+        if found.shape != cells.shape or found.dtype.kind not in "iu" or not self._are_known(found):
+            raise PoolError(
+                f"The item source {type(source).__name__} returns by `take` an item for each of {len(cells):,} places, "
+                f"a number from 0 to {source.n_known - 1:,}; found {show(found)}."
+            )
+        return found
+
+    def _are_known(self, items: Int[np.ndarray, " n"]) -> bool:
+        return items.min(initial=0) >= 0 and items.max(initial=-1) < self.cells.source.n_known
 
     def hand_out(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Mark items as pending, with their importance weights: the `next_items` of some cells, or any unseen ones.

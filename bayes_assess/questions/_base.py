@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
@@ -334,8 +335,21 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         return label_counts(cells, self.outcomes_on(cells, pool, np.arange(pool.n_items), codes), n_outcomes)
 
     def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
-        """Return the outcomes of labels on the cells of a setting: `outcomes`, unless a design has others."""
-        return self.outcomes(pool, items, labels)
+        """Return the outcomes of labels on the cells of a setting: `outcomes`, unless a design has others.
+
+        Raises
+        ------
+        QuestionError
+            If these are no integers from 0, one for every item.
+        """
+        found = np.asarray(self.outcomes(pool, items, labels))
+        found = found.astype(np.int64) if found.dtype == bool else found
+        if found.shape != (len(items),) or found.dtype.kind not in "iu" or found.min(initial=0) < 0:
+            raise QuestionError(
+                f"`outcomes` of {type(self).__name__} returns an integer from 0 for every item; of "
+                f"{plural(len(items), 'item')} found {show(found)}."
+            )
+        return found
 
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool, (M,) class names.

@@ -23,6 +23,7 @@ from bayes_assess.designs import (
     update_batch,
 )
 from bayes_assess.designs._label_models import CurveLabels
+from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.units import ItemUnits
@@ -216,7 +217,14 @@ class Course(Labelling[Pool, Question, ItemBook]):
         """Return the outcomes of labels, as the design counts them."""
         if self.question.numeric:  # whose labels the design does not see
             return self._items.volunteered(items).astype(np.int64)
-        return self.question.outcomes_on(self.cells, self._pool, items, self._units.counted(codes))
+        found = self.question.outcomes_on(self.cells, self._pool, items, self._units.counted(codes))
+        n_outcomes = self._state.counts.shape[-1]
+        if found.max(initial=0) >= n_outcomes:
+            raise QuestionError(
+                f"`outcomes` of {type(self.question).__name__} are from 0 to {n_outcomes - 1}, as it counts "
+                f"{n_outcomes} of them; found {found.max()}."
+            )
+        return found
 
     def _set_aside(self, units: Int[np.ndarray, " n"]) -> None:
         """Ask no more for items that are pending or unseen."""

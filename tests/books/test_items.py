@@ -1,11 +1,13 @@
 """The book of a session's items: every cell's order is gone through once, whoever labels what."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
 from bayes_assess.books.items import ItemBook
+from bayes_assess.pool.source import ArraySource
 
 
 class Reference:
@@ -96,3 +98,28 @@ def test_a_book_comes_back_from_its_arrays_with_the_weights_of_what_is_out():
         np.testing.assert_array_equal(one, other)
     assert set(again.out[1]) == {0.5, 1.0, 2.0}
     assert again.remaining.tolist() == book.remaining.tolist()
+
+
+@pytest.mark.parametrize(
+    ("take", "message"),
+    [
+        (lambda cells, ranks: np.full(len(cells), 10**6), r"a number from 0 to 5; found \[1000000"),
+        (lambda cells, ranks: np.full(len(cells), -1), "returns by `take` an item for each of"),
+        (lambda cells, ranks: np.zeros(1, int), "returns by `take` an item for each of"),
+        (lambda cells, ranks: None, "a number from 0 to 5; found "),
+        (lambda cells, ranks: ranks + 0.5, "a number from 0 to 5; found "),
+        (lambda cells, ranks: np.zeros(len(cells), int), "Tape hands out the same item at several places"),
+    ],
+)
+def test_sources_that_return_no_items_are_refused(take, message):
+    class Tape(ArraySource):
+        def take(self, cells, ranks):
+            return take(cells, ranks)
+
+    class OnTape(ba.Pool):
+        def source_of(self, codes, sizes, seed):
+            return Tape(self, codes, np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes)
+
+    a = ba.assess(OnTape(predictions=["a", "b", "a", "b", "a", "b"]), ba.GroupAccuracy(), design="random")
+    with pytest.raises(ba.PoolError, match=message):
+        a.ask(4)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import labels_suggest
 from bayes_assess._tools.to_arviz import Arrays, ArvizData, to_arviz
+from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.models.belief import Belief, FixedBelief, is_mixture, pool_shares
@@ -108,7 +110,12 @@ class Groupwise(EvidenceBase):
     @cached_property
     def estimate(self) -> Any:
         """Posterior mean of what is asked."""
-        return self.question.estimate(self.cells, self.learner, self.counts)
+        found = self.question.estimate(self.cells, self.learner, self.counts)
+        values = np.asarray(found)
+        if values.dtype.kind not in "fiu" or not np.isfinite(values).all():
+            kind = type(self.question).__name__
+            raise QuestionError(f"`estimate` of {kind} returns finite numbers; found {show(found)}.")
+        return found
 
     def interval(self, draws: Callable[[], Float[np.ndarray, "S ..."]]) -> Float[np.ndarray, "..."]:
         """Compute the credible interval of what is asked: equal-tailed, and extended to the estimate.
