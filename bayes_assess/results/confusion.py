@@ -158,6 +158,12 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             attrs=self._attributes(),
         )
 
+    @property
+    def _has_shown_errors(self) -> bool:
+        """Whether a label was another class than predicted; true before any label and of a posterior that was given."""
+        errors = self.counts.sum() - np.trace(self.counts)
+        return errors > 0 or not self.labels_used or self.evidence.is_given or self.guarantee == "exact"
+
     def _answer(self) -> list[str]:
         diagonal = np.diagonal(self.estimate) @ self.cells.weights
         ends = self.evidence.ends_of(self.section.agreements @ self.cells.weights, diagonal)
@@ -170,7 +176,9 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             for predicted, label, share in pairs
             if share * self.size[predicted] > 0
         )
-        if named:
+        if not self._has_shown_errors:
+            lines.append("No label has shown an error yet: which errors are the most frequent is open.")
+        elif named:
             lines.append(f"Most frequent errors, as shares of their predicted class: {named}.")
         if self.question.cost_matrix is not None:
             mean, (low, high) = self.cost.overall

@@ -65,6 +65,19 @@ def test_classes_that_are_never_predicted_come_last_and_have_no_frequent_errors(
         assert a.result().table()["group"].tolist() == ["b", "c", "a"]
 
 
+def test_errors_that_no_label_has_shown_are_not_named_as_the_most_frequent():
+    pool = ba.Pool(scores=np.random.default_rng(0).dirichlet(np.ones(3), 60), classes=["a", "b", "c"])
+    a = ba.assess(pool, ba.ConfusionMatrix(), seed=0)
+    assert "Most frequent errors" in a.result().summary()  # as the scores have it
+    first, *rest = a.ask(9).ids.tolist()
+    a.tell(rest, pool.classes[pool.predictions[rest]])
+    said = a.result().summary()
+    assert "No label has shown an error yet: which errors are the most frequent is open." in said
+    assert "Most frequent errors" not in said
+    a.tell([first], [pool.classes[(pool.predictions[first] + 1) % 3]])
+    assert "Most frequent errors" in a.result().summary()
+
+
 def test_what_rounds_to_zero_has_no_sign():
     text = str(Table({"x": [-1e-9, 0.5], "y": [-1e-9, -0.5]}, formats={"x": "+.3f", "y": ".2f"}))
     assert [line.split() for line in text.splitlines()[2:]] == [["+0.000", "0.00"], ["+0.500", "-0.50"]]
