@@ -21,7 +21,7 @@ from bayes_assess.designs._base import Draw
 from bayes_assess.designs._blocks import SideBySide, best_cells
 from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
-from bayes_assess.models.belief import Belief, beta_marginals, drawn_component
+from bayes_assess.models.belief import Belief, beta_marginals, drawn_component, runs_on_numpy
 
 _DRAWS = 400  # of rewards, for a quantile of theirs
 _PARTS = 64  # of a mixture, that rewards are averaged over where campaigns stand side by side
@@ -238,7 +238,7 @@ def _draw(key: PRNGKey, posterior: Belief, playable: Int[Array, " P"]) -> Float[
 
     Draws only rank arms, for which 32 bits do.
     """
-    if beta_marginals(posterior) is None or not len(playable):
+    if beta_marginals(posterior) is None or not len(playable) or not runs_on_numpy(posterior):
         return posterior.sample(key, 1)[0]
     some: Any = engine.tree_map(lambda parameter: parameter[playable], posterior)
     return engine.at(posterior.mean)[playable].set(some.sample(key, 1, dtype=xp.float32)[0])

@@ -19,7 +19,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.equivalence import rope_masses_beta, rope_masses_samples
 from bayes_assess.acquisition.pool_rope import pool_rope_masses
 from bayes_assess.estimators.intervals import beta_interval, pool_interval, pool_mean
-from bayes_assess.models.belief import Belief, beta_marginals, runs_on_numpy
+from bayes_assess.models.belief import Belief, beta_marginals, check_draws, runs_on_numpy
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 Sizes = Int[np.ndarray, " K"] | None  # items of every cell, for a pool; None for the population it was drawn from
@@ -68,6 +68,8 @@ def value_draws(
             block = np.asarray(posterior.sample(part, rows.step))
         else:
             block = posterior.pool_draws(part, rows.step, counts, sizes)
+            if not runs_on_numpy(posterior):  # one of the user's own
+                block = check_draws(posterior, "pool_draws", block, (rows.step, *np.shape(posterior.mean)))
         yield block[: rows.stop - rows.start]
 
 

@@ -18,9 +18,12 @@ from bayes_assess._tools.arrays import as_floats, show
 from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.pytrees import is_of_another_kind
+from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 
+_TRIED = 7  # draws of a belief of one's own before it is used
+_ROUNDING = 1e-6  # of draws of 32 bits
 MANY_VALUES = 2**7  # of one draw: those of NumPy's generator are made sooner
 
 
@@ -302,7 +305,32 @@ def check_belief(prior: Belief, shape: tuple[int, ...], what: str, possible: Arr
             raise PriorError(f"The parameters of a {type(prior).__name__} must be positive and finite.")
     if not ((mean >= 0) & (mean <= 1) & (variance >= 0)).all():  # NaN included
         raise PriorError("The prior's means must lie between 0 and 1, and its variances be 0 or more; some are not.")
+    if not runs_on_numpy(prior):  # one of the user's own
+        with engine.compiled():
+            check_draws(prior, "sample", prior.sample(jax_key(0, "draws"), _TRIED), (_TRIED, *shape))
     return prior
+
+
+def check_draws(belief: object, method: str, found: object, shape: tuple[int, ...]) -> np.ndarray:
+    """Return draws that a belief of one's own hands out, or raise PriorError unless they are probabilities of a shape.
+
+    Examples
+    --------
+    >>> check_draws("mine", "sample", [[0.2, 0.7]], (1, 2)).tolist()
+    [[0.2, 0.7]]
+    """
+    draws = np.asarray(found)
+    if (
+        draws.shape == shape
+        and draws.dtype.kind in "fiub"
+        and bool(((draws >= -_ROUNDING) & (draws <= 1 + _ROUNDING)).all())
+    ):
+        return draws
+    wrong = f"found {show(found)}" if draws.shape == shape or not draws.shape else f"found shape {draws.shape}"
+    raise PriorError(
+        f"`{method}` of a {type(belief).__name__} returns draws that are probabilities, from 0 to 1, of shape {shape}; "
+        f"{wrong}."
+    )
 
 
 def host_generator(key: PRNGKey) -> np.random.Generator:

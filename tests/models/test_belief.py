@@ -378,3 +378,90 @@ def test_a_subclass_of_a_prior_is_registered_with_jax_alone():
 def test_parameters_that_do_not_fit_each_other_are_named():
     with pytest.raises(ba.PriorError, match=r"BetaBernoulli do not fit each other: a \(3,\), b \(2,\)"):
         ba.assess(POOL, ba.GroupAccuracy(), prior=ba.BetaBernoulli(np.ones(3), np.ones(2)))
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["a", "b"], meta_fields=["own"])
+@dataclass(frozen=True)
+class Written:
+    """The seven members by a Beta distribution, but for those that a test writes anew."""
+
+    a: Any
+    b: Any
+    own: tuple = ()
+
+    def __getattribute__(self, name):
+        own = dict(object.__getattribute__(self, "own"))
+        return own[name] if name in own else object.__getattribute__(self, name)
+
+    @property
+    def inner(self):
+        return ba.BetaBernoulli(self.a, self.b)
+
+    @property
+    def mean(self):
+        return self.inner.mean
+
+    @property
+    def variance(self):
+        return self.inner.variance
+
+    def update_counts(self, counts):
+        learned = self.inner.update_counts(counts)
+        return replace(self, a=learned.a, b=learned.b)
+
+    def update_at_mean(self, n):
+        imagined = self.inner.update_at_mean(n)
+        return replace(self, a=imagined.a, b=imagined.b)
+
+    def quantile(self, level):
+        return self.inner.quantile(level)
+
+    def sample(self, key, n):
+        return self.inner.sample(key, n)
+
+    def pool_draws(self, key, n, counts, sizes):
+        return self.inner.pool_draws(key, n, counts, sizes)
+
+
+def nothing(*_):
+    return None
+
+
+def answer_by(**own):
+    prior = Written(jnp.ones(4), jnp.ones(4), tuple(own.items()))
+    a = ba.assess(POOL, ba.GroupAccuracy(by="prediction"), prior=prior, design="random", seed=1)
+    ids = a.ask(10).ids
+    a.tell(ids, LABELS[ids])
+    return a.result()
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"sample": nothing}, r"`sample` of a Written returns draws .* of shape \(7, 4\); found None"),
+        ({"sample": lambda key, n: jnp.full((n, 4), jnp.nan)}, r"`sample` of a Written .*; found .*nan"),
+        ({"sample": lambda key, n: jnp.ones((4, n))}, r"of shape \(7, 4\); found shape \(4, 7\)"),
+        ({"pool_draws": nothing}, r"`pool_draws` of a Written returns draws .*; found None"),
+        ({"pool_draws": lambda key, n, counts, sizes: np.full((n, 4), 7.0)}, "from 0 to 1, of shape .*; found .*7.0"),
+        ({"pool_draws": lambda key, n, counts, sizes: np.ones((n // 2, 4))}, r"of shape .*; found shape \(5000, 4\)"),
+    ],
+)
+def test_draws_that_are_no_probabilities_are_refused(own, message):
+    answer_by().summary()
+    with pytest.raises(ba.PriorError, match=message):
+        answer_by(**own).summary()
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["a", "b"], meta_fields=[])
+@dataclass(frozen=True)
+class Drawn(ba.BetaBernoulli):
+    """A subclass that draws by itself, as the protocol has it."""
+
+    def sample(self, key, n):
+        return jnp.broadcast_to(self.a / (self.a + self.b), (n, *self.a.shape))
+
+
+def test_a_subclass_may_draw_by_itself():
+    prior = Drawn(np.array([1.0, 8.0, 8.0, 8.0]), np.array([8.0, 1.0, 1.0, 1.0]))
+    a = ba.assess(POOL, ba.LeastAccurate(by="prediction"), prior=prior, design="thompson")
+    assert set(a.ask(3).groups.tolist()) == {POOL.classes[0]}
