@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import betaln, ndtr
-from scipy.stats import rankdata
 
 from bayes_assess._tools.shapes import Bool, Float, Int
 
@@ -101,7 +100,7 @@ def chance_of_unlike_scores(
     sums, variances = np.zeros(2), np.zeros(2)
     for block in np.unique(cell[other]):
         mine = cell == block
-        ranks, told = rankdata(score[mine]), other[mine]
+        ranks, told = _middle_ranks(score[mine]), other[mine]
         n, m = len(ranks), int(told.sum())
         if m == n:
             continue
@@ -113,6 +112,12 @@ def chance_of_unlike_scores(
     if not known.any():
         return 1.0
     return float(min(1.0, 2 * np.min(2 * ndtr(-np.abs(sums[known]) / np.sqrt(variances[known])))))
+
+
+def _middle_ranks(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Rank values from 1; those that tie have the middle of their ranks."""
+    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(times) - (times - 1) / 2)[place]
 
 
 def log_chance_if_chosen(events: Int[np.ndarray, "*batch 2"]) -> float:

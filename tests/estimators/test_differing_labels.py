@@ -1,9 +1,9 @@
 """Labels that nobody asked for beside those that were asked for."""
 
 import numpy as np
-from scipy.stats import hypergeom, norm
+from scipy.stats import hypergeom, norm, rankdata
 
-from bayes_assess.estimators.differing_labels import chance_of_difference, chance_of_unlike_scores
+from bayes_assess.estimators.differing_labels import _middle_ranks, chance_of_difference, chance_of_unlike_scores
 
 REPEATS = 2_000
 
@@ -83,3 +83,8 @@ def test_scores_of_cells_with_labels_of_one_kind_say_nothing():
     cell, score = np.repeat([0, 1], 20), np.linspace(0, 1, 40)
     assert chance_of_unlike_scores(cell, score, cell == 1) == 1
     assert chance_of_unlike_scores(cell, np.ones(40), np.arange(40) % 2 == 0) == 1
+
+
+def test_scores_that_tie_have_the_middle_of_their_ranks():
+    values = np.random.default_rng(5).integers(0, 9, 40) / 8
+    np.testing.assert_array_equal(_middle_ranks(values), rankdata(values))
