@@ -110,7 +110,7 @@ def test_models_are_trees_of_jax_whenever_it_is_imported():
         "print(jax.tree.map(np.shape, belief))\n"
         "print(len(jax.tree.leaves(a.result().posterior)))\n"
     )
-    assert out == "BetaBernoulli(a=(2,), b=(2,))\n8\n"
+    assert out == "BetaBernoulli(a=(2,), b=(2,))\n9\n"
 
 
 def test_importing_everything_changes_no_global_setting_and_no_public_name():
