@@ -38,7 +38,7 @@ from bayes_assess.models._error_shares import (
     shares_resized,
     told_shares,
 )
-from bayes_assess.models.drawn_labels import DrawnLabels
+from bayes_assess.models.drawn_labels import DirichletLabels, DrawnLabels
 from bayes_assess.models.label_factors import Factors, LabelFactors, log_rising
 from bayes_assess.models.program_items import added, items_of
 
@@ -91,7 +91,7 @@ def program(
 
 @partial(register_dataclass, data_fields=["base", "prior", "counts", "log_weight", "told", "sizes"], meta_fields=[])
 @dataclass(frozen=True)
-class ErrorLabels(DrawnLabels):
+class ErrorLabels(DirichletLabels):
     """Belief on the labels of wrong predictions, a mixture of Dirichlet distributions per predicted class.
 
     Attributes
@@ -230,11 +230,8 @@ class ErrorLabels(DrawnLabels):
         """Labels that the belief on every class counts as."""
         return engine.softmax(self.log_weight) @ (self.base.sum(-1) + self.counts.sum(-1))
 
-    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
-        """Draw `n` distributions of labels for every predicted class, on the host."""
-        hypothesis = self._hypotheses(rng, n)
-        gamma = rng.standard_gamma(np.asarray(self.base)[hypothesis] + np.asarray(self.counts))
-        return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
+    def _parameters(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
+        return np.asarray(self.base)[self._hypotheses(rng, n)] + np.asarray(self.counts)
 
     def in_parts(self, rng: np.random.Generator, n: int, most: int) -> Iterator[tuple[slice, DrawnLabels]]:
         """Divide `n` draws into parts, and say from what to draw those of each: with factors that all rows share.
@@ -257,20 +254,18 @@ class ErrorLabels(DrawnLabels):
         return rng.choice(len(weight), n, p=weight / weight.sum())
 
 
-class _WithFactors(DrawnLabels):
+class _WithFactors(DirichletLabels):
     """Labels of errors whose labels have factors that are drawn."""
 
     def __init__(self, belief: ErrorLabels, drawn: Factors):
         self.counts, self._base, self._drawn = belief.counts, np.asarray(belief.base, np.float64), drawn
 
-    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
-        """Draw a distribution of labels for every predicted class and draw of factors."""
+    def _parameters(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
         hypothesis, factor = (part[:n] for part in self._drawn)
         base = self._base[hypothesis]
         expected = base * factor[:, None]
         scale = base.sum(-1, keepdims=True) / np.maximum(expected.sum(-1, keepdims=True), 1e-300)
-        gamma = rng.standard_gamma(expected * scale + np.asarray(self.counts))
-        return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
+        return expected * scale + np.asarray(self.counts)
 
 
 def _readings(

@@ -61,7 +61,8 @@ from bayes_assess.models._numerics.dirichlet_points import (
     readings_of,
     weighted_points,
 )
-from bayes_assess.models.belief import merge_columns
+from bayes_assess.models._numerics.polya_urn import are_few
+from bayes_assess.models.belief import host_generator, merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
 from bayes_assess.models.hierarchical_accuracy import LOG_STRENGTH, HierarchicalAccuracy, regression
 from bayes_assess.models.nested_dirichlet import (
@@ -353,6 +354,15 @@ class HierarchicalConfusion(Points):
         with engine.eager():
             alpha = _parameters(self, self.drawn_points(rng, shape))
         return NestedDirichlet(agreement.a, agreement.b, alpha, np.asarray(self.own))
+
+    def _pool_draws_on_host(
+        self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, " K"]
+    ) -> Float[np.ndarray, "S *batch K O"]:
+        rest = np.asarray(sizes) - np.asarray(counts).sum(-1)
+        if not (np.asarray(sizes) > 0).all() or not are_few(rest, np.shape(counts)[-1]):
+            return super()._pool_draws_on_host(key, n, counts, sizes)
+        rng = host_generator(key)
+        return self.components(rng, (n,)).completed(rng, counts, rest) / np.asarray(sizes)[:, None]
 
     @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> HierarchicalConfusion:

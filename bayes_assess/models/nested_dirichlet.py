@@ -32,6 +32,7 @@ from bayes_assess.models._bases import Compiled
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.dirichlet_sampling import dirichlet_draw, others
 from bayes_assess.models._numerics.gamma_sampling import standard_gamma
+from bayes_assess.models._numerics.polya_urn import urn_counts
 from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, FloatRows, IntMatrix
 
@@ -99,6 +100,23 @@ class NestedDirichlet(Compiled):
         agreement = rng.beta(a, b, (*shape, *a.shape))[..., None]
         share = dirichlet_draw(rng, np.asarray(self.alpha), shape)
         return np.where(np.arange(share.shape[-1]) == np.asarray(self.own)[:, None], agreement, (1 - agreement) * share)
+
+    def completed(
+        self, rng: np.random.Generator, counts: IntMatrix, rest: Int[np.ndarray, "*batch K"]
+    ) -> Int[np.ndarray, "*batch K O"]:
+        """Draw the labels of `rest` further items of every row, (..., K), and count them with `counts`, on the host.
+
+        Examples
+        --------
+        >>> belief = NestedDirichlet(np.array([3.0]), np.array([1.0]), np.array([[0.0, 1.0, 3.0]]), np.array([0]))
+        >>> belief.completed(np.random.default_rng(0), np.array([[2, 0, 0]]), np.array([4])).sum().item()
+        6
+        """
+        a, b, alpha, own = (np.asarray(x) for x in (self.a, self.b, self.alpha, self.own))
+        right = rng.binomial(rest, rng.beta(a, b))
+        full = np.asarray(counts) + urn_counts(rng, alpha, rest - right)
+        full[..., np.arange(len(own)), own] += right
+        return full
 
     @engine.jit
     def _moments(self):

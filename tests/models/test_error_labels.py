@@ -13,12 +13,15 @@ from scipy import special, stats
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
+from bayes_assess.models import drawn_labels
 from bayes_assess.models.error_labels import ErrorLabels, program
 from bayes_assess.questions._events import error_labels
 
 
+@pytest.mark.parametrize("few", [True, False], ids=["urn", "distributions"])
 @pytest.mark.parametrize("n", [3, 7])
-def test_labels_of_further_errors_are_mixtures_of_beta_binomials(n):
+def test_labels_of_further_errors_are_mixtures_of_beta_binomials(n, few, monkeypatch):
+    monkeypatch.setattr(drawn_labels, "are_few", lambda *_: few)
     scores = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]])
     told = np.float32([[0, 1, 3], [0, 0, 0], [2, 0, 0]])
     prior = ErrorLabels.from_scores(scores, sizes=np.array([50, 30, 0]))  # with hypotheses of all kinds
