@@ -1,7 +1,8 @@
 """Labels that nobody asked for, of items that were chosen in some way: do answers of the default design hold?
 
     python benchmarks/study_volunteered.py [--pools 30] [--seed 1] [--minutes 15] [--rows volunteered.jsonl]
-    ... --report
+    ... --groups [--rows volunteered_groups.jsonl]
+    ... [--groups] --report
 
 Pools are those of `fitted_pools.py`. A campaign asks for F1; before it does, 10, 40 or 150 items are labelled that it
 did not ask for: random ones, those of the highest scores, positives alone, errors alone, or those that a further score
@@ -9,6 +10,11 @@ chose, which tells more of labels than the pool's own. Answers are looked at wit
 more, as they are, and if these labels were always taken for random ones, or for known ones alone. --report writes how
 often 95 % intervals hold and their score, with standard errors of means over campaigns, and how often which is done;
 and what other odds would do that labels are random, which are even at first and then 20 to 1.
+
+With --groups campaigns ask for accuracies by prediction, of which items may have been told whose scores are in doubt,
+too, as a campaign for F1 asks for; figures are means over groups. Labels are taken for chosen by the same odds, or if
+chance makes them, or the scores of their items, so unlike those that were asked for with a probability below one in a
+hundred; what other probabilities would do is said.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ import argparse
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,14 +32,18 @@ from _rows import Rows, add_row_options, read_rows, sharded, without_row
 from fitted_pools import fitted
 
 import bayes_assess as ba
+from bayes_assess.estimators.differing_labels import log_chance_if_chosen
 from bayes_assess.sessions import volunteered
+from bayes_assess.sessions.volunteered import chance_of_labels, chance_of_scores
 
 LOOKS, BATCH, MISS = (0, 30, 120), 10, 2 / (1 - 0.95)
 TOLD = (10, 40, 150)
+N_DRAWS = 4_000
 KEY = ("choice", "told", "seed", "pool")
 WAYS, FIGURES, FEWEST = ("package", "random", "known"), ("held", "score"), 5
 AS_THEY_ARE, ODDS = np.array([1.0, 20.0, 20.0]), (1.0, 4.0, 20.0, 100.0)  # by look
 CHOICES = ("random", "highest scores", "positives", "errors", "another score")
+OF_GROUPS, CHANCES = (*CHOICES, "in doubt"), (0.05, 0.01, 0.001, 0.0001)
 
 
 def chosen(
@@ -52,6 +63,9 @@ def chosen(
         return np.argsort(-score, kind="stable")[:n]
     if choice == "another score":
         return np.argsort(-(rng.normal(2.0 * labels, 1.0)))[:n]
+    if choice == "in doubt":
+        threshold = (score[predictions == 1].min(initial=1) + score[predictions == 0].max(initial=0)) / 2
+        return np.argsort(np.abs(score - threshold), kind="stable")[:n]
     kept = {"random": np.ones(len(labels), bool), "positives": labels == 1, "errors": predictions != labels}[choice]
     return np.sort(order[kept[order]][:n])
 
@@ -102,6 +116,55 @@ def campaign(pool: ba.Pool, labels: np.ndarray, told: np.ndarray, seed: int) -> 
     return found
 
 
+def campaign_on_groups(pool: ba.Pool, labels: np.ndarray, told: np.ndarray, seed: int) -> dict[str, Any]:
+    """Tell labels, ask for others of groups by prediction, and say what every look found."""
+    question = ba.GroupAccuracy()
+    truth, found = question.truth(pool, labels), {f"{way} {x}": [] for way in WAYS[1:] for x in FIGURES}
+    found |= {"log_odds": [], "chance of labels": [], "chance of scores": []}
+    session = ba.assess(pool, question, seed=seed, engine="eager")
+    session.tell(told, labels[told])
+    for look in LOOKS:
+        while session.labels_used < min(len(told) + look, pool.n_items - BATCH):
+            ids = session.ask(BATCH).ids
+            session.tell(ids, labels[ids])
+        known = session.result().evidence
+        for way in WAYS[1:]:
+            evidence = replace(known, known_alone=len(told) if way == "known" else 0)
+            low, high = evidence.interval(lambda evidence=evidence: evidence.draws(N_DRAWS)).T
+            outside = np.maximum(np.maximum(low - truth, truth - high), 0)
+            for name, value in zip(FIGURES, (outside <= 1e-9, high - low + MISS * outside), strict=True):
+                found[f"{way} {name}"].append(round(float(value.mean()), 5))
+        others = known.random.known
+        beliefs = [session.prior.update_counts(counts) for counts in (known.counts, known.random.counts)]
+        if_random = np.subtract(*(float(belief.log_evidence()) for belief in beliefs))
+        found["log_odds"].append(round(float(if_random - log_chance_if_chosen(others.sum(0))), 2))
+        found["chance of labels"].append(chance_of_labels(question, known.random.counts, known.random.known))
+        found["chance of scores"].append(chance_of_scores(session, session.cells))
+    return found
+
+
+def report_on_groups(rows: list[dict[str, Any]]) -> str:
+    """Write a table of means by choice and the chance below which labels are taken for chosen."""
+    lines = [
+        "| labels told | chance below | campaigns | chosen | held | interval score |",
+        "|" + "---|" * 6,
+    ]
+    for choice in OF_GROUPS:
+        some = [row for row in rows if row["choice"] == choice]
+        chance = np.array([np.minimum(row["chance of labels"], row["chance of scores"]) for row in some])
+        for below in (0.0, *CHANCES, 2.0):
+            by_odds = np.array([row["log_odds"] for row in some]) + np.log(AS_THEY_ARE[: chance.shape[1]]) < 0
+            chosen = (chance < below) | (by_odds & (below > 0))
+            held, score = (
+                np.where(chosen, *(np.array([row[f"{way} {x}"] for row in some]) for way in ("known", "random")))
+                for x in FIGURES
+            )
+            said = {0.0: "never", 2.0: "always"}.get(below, f"{below:g}")
+            figures = f"{_figures(chosen.mean(0))} | {_figures(held.mean(0))} | {_with_errors(score)}"
+            lines.append(f"| {choice} | {said} | {len(some)} | {figures} |")
+    return "\n".join(lines)
+
+
 def report(rows: list[dict[str, Any]]) -> str:
     """Write a table of means by choice and way, and one of other odds."""
     lines = ["| labels told | taken for | campaigns | held | interval score |", "|" + "---|" * 5]
@@ -149,14 +212,16 @@ def main(arguments: list[str] | None = None) -> None:
     add_row_options(parser, "volunteered.jsonl")
     parser.add_argument("--pools", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--groups", action="store_true")
     options = parser.parse_args(arguments)
     if options.report:
-        print(report(read_rows(options.rows)))
+        print((report_on_groups if options.groups else report)(read_rows(options.rows)))
         return
     rows = Rows(options.rows, KEY)
-    turns = [(number, (number + i) % len(CHOICES)) for number in range(options.pools) for i in range(len(CHOICES))]
+    choices, follow = (OF_GROUPS, campaign_on_groups) if options.groups else (CHOICES, campaign)
+    turns = [(number, (number + i) % len(choices)) for number in range(options.pools) for i in range(len(choices))]
     wanted = (
-        ({"choice": CHOICES[i], "told": TOLD[number % len(TOLD)], "seed": options.seed}, number, i)
+        ({"choice": choices[i], "told": TOLD[number % len(TOLD)], "seed": options.seed}, number, i)
         for number, i in turns
     )
     keyed = ((row | {"pool": number}, i) for row, number, i in sharded(wanted, options.shard))
@@ -166,7 +231,7 @@ def main(arguments: list[str] | None = None) -> None:
         told = chosen(row["choice"], row["told"], rng, score, predictions, labels)
         if len(told) >= FEWEST:
             pool = ba.Pool(scores=score, predictions=predictions, classes=[0, 1])
-            rows.add(row | campaign(pool, labels, told, row["pool"]))
+            rows.add(row | follow(pool, labels, told, row["pool"]))
 
 
 if __name__ == "__main__":

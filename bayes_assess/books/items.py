@@ -1,16 +1,25 @@
-"""What has become of every item of a session: unseen, handed out with a weight, set aside, or labelled."""
+"""What has become of every item of a session: unseen, handed out with a weight, set aside, or labelled.
+
+Items of a cell come in a random order. Labels that nobody asked for may be those of another session on the pool, with
+the same seed: in the same order within other cells. Items that this one passed over are unlike others, and would come
+next here. From then on items come in an order that no other session has.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.seeds import sequence
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import DesignError, PoolError
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.source import ItemSource
 
 _SKIPPED, _UNSEEN, _PENDING = -3, -2, -1  # in place of a label's code
 _LOOKED_AT = 32  # places per item that is wanted, at first
@@ -18,6 +27,12 @@ _LOOKED_AT = 32  # places per item that is wanted, at first
 
 class ItemBook:
     """The items of a session's cells, each cell in its random order.
+
+    Parameters
+    ----------
+    cells : Cells
+    seed : int
+        Of the session, by which items come in another order once there are labels that nobody asked for.
 
     Attributes
     ----------
@@ -37,8 +52,9 @@ class ItemBook:
     (2, [1, 0], [1.0, 0.5])
     """
 
-    def __init__(self, cells: Cells):
+    def __init__(self, cells: Cells, seed: int = 0):
         self.cells = cells
+        self._seed = seed
         self.n_asked = 0
         self.n_volunteered = 0
         self.n_labelled = 0
@@ -174,9 +190,23 @@ class ItemBook:
             )
         return found
 
+    @cached_property
+    def _reordered(self) -> ItemSource:
+        """The items of the cells in the order in which they come beside labels that nobody asked for."""
+        source: Any = self.cells.source
+        if not hasattr(source, "reordered"):  # one of the user's own, which has an order, and no other
+            return source
+        own = sequence(self._seed, f"order of {source.fingerprint()} beside other labels")
+        return source.reordered(int(own.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+    @property
+    def _ordered(self) -> ItemSource:
+        """The items of the cells in the order in which they come."""
+        return self._reordered if self.n_volunteered else self.cells.source
+
     def _at(self, cells: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the items at these places of their cells' orders; PoolError if the source returns no items."""
-        source = self.cells.source
+        source = self._ordered
         found = np.asarray(source.take(cells, ranks))
         if found.shape != cells.shape or found.dtype.kind not in "iu" or not self._are_known(found):
             raise PoolError(
@@ -211,8 +241,10 @@ class ItemBook:
             self._weight[items] = weights
 
     def accept(self, items: Int[np.ndarray, " n"]) -> None:
-        """Take note of items that nobody asked for, over which their cells' orders pass from now on."""
+        """Take note of items that nobody asked for; cells' orders, which are other ones now, pass over them."""
         self._pass_over(items)
+        if not self.n_volunteered:
+            self._next[:] = 0
         self.n_volunteered += len(items)
         self._volunteered = np.union1d(self._volunteered, items)
 
@@ -248,7 +280,7 @@ class ItemBook:
         self.n_skipped -= int((self.label[items] == _SKIPPED).sum())
         self.label[items] = _UNSEEN
         cells = self.cells_of(items)
-        np.minimum.at(self._next, cells, self.cells.source.ranks_of(items))
+        np.minimum.at(self._next, cells, self._ordered.ranks_of(items))
         np.subtract.at(self._taken, cells, 1)
         return withdrawn
 

@@ -176,6 +176,11 @@ class ArraySource:
         starts = np.append(self.starts, stop - int(moves.sum()))
         return ArraySource(self.pool, frozen(codes), frozen(order), frozen(starts))
 
+    def reordered(self, seed: int) -> ArraySource:
+        """Return the source with the items of each cell in another random order."""
+        sizes = np.bincount(self.codes, minlength=len(self.starts))
+        return ArraySource.shuffled(self.pool, self.codes, sizes, seed)
+
     def fingerprint(self) -> str:
         """Return a hash of which items are in which cell."""
         return hashlib.sha256(self.codes.astype(np.uint32).tobytes()).hexdigest()

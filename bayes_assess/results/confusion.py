@@ -94,6 +94,7 @@ class ConfusionResult(Result[Groupwise, Matrix]):
             seed=self.seed,
             random=None if random is None else random.merged(question.merge),
             is_given=self.evidence.is_given,
+            known_alone=self.evidence.known_alone,
             # The hyperparameters of a mixture have learned from all labels, not from their costs alone.
             belief=question.merged(self.posterior) if self.belief or is_mixture(self.prior) else None,
         )

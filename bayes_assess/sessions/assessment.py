@@ -26,7 +26,7 @@ from bayes_assess.sessions.planning import Planning
 from bayes_assess.sessions.queries import Queries as Queries
 from bayes_assess.sessions.team.adjudication import Adjudication
 from bayes_assess.sessions.turns import in_turn
-from bayes_assess.sessions.volunteered import believed_state, choosing_state
+from bayes_assess.sessions.volunteered import believed_state, choosing_state, learned_alone
 
 ResultT_co = TypeVar("ResultT_co", bound=Result, covariant=True)
 BelievedT = TypeVar("BelievedT", bound=Result)
@@ -226,6 +226,9 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
 
     def _choose(self, n: int, posterior: object, annotator: str | None) -> Queries:
         """Choose items, by another posterior if one is given, and hand them out."""
+        alone = learned_alone(self) if posterior is None and self.design.learns else None
+        if alone is not None:
+            posterior = self.question.posterior(self.cells, self.prior, alone.counts)
         start = choosing_state(self) if posterior is None else self._believing(posterior)
         cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, n)
         state = self.design.own_again(self._state, state) if start is not self._state else state

@@ -272,6 +272,7 @@ class Campaign(Course):
         """
         few = said_of_few_draws(found, prior, counts, level)
         few = () if few and asked.settled(cells, np.asarray(counts)) else few
+        chosen = said_of_chosen_labels(self, asked, prior, cells, np.asarray(counts), found, random)
         return make_result(
             question=asked,
             prior=prior,
@@ -284,7 +285,7 @@ class Campaign(Course):
             skipped=skipped,
             seed=self._seed,
             notes=(
-                *said_of_chosen_labels(self, asked, cells, np.asarray(counts), found, random),
+                *chosen,
                 *self._of_steps(asked),
                 *few,
                 *notes,
@@ -295,39 +296,8 @@ class Campaign(Course):
             random=random,
             labelled_by=self._annotators.by_whom(),
             of_pool=asked.result_fields(self._pool),
-            found=found,
+            found={"known_alone": int(random.known.sum()), **found} if chosen and random is not None else found,
         )
-
-    def _random_labels(self, asked: Question, cells: Cells, counts: Int[Array, "K O"]) -> RandomLabels | None:
-        """Tell labels of items that were drawn at random within their cells from others; None if none are so drawn.
-
-        An item that was handed out counts as drawn whatever became of it since: whoever tells some labels of a sheet,
-        sets hard items aside, or gives them back, has chosen which labels there are.
-
-        Parameters
-        ----------
-        asked, cells
-            The question, and cells within which items were drawn in random order.
-        counts : (K, O) integers
-            All labels of these cells by outcome.
-        """
-        if not self.design.plays_arms:
-            return None
-        book, counts = self._items, np.asarray(counts, np.int64)
-
-        def by_cell(items):
-            return np.bincount(cells.source.cells_of(items), minlength=cells.n_cells)
-
-        if not any(event.kind in ("skip", "release") for event in self._events) and not book.n_volunteered:
-            return RandomLabels.all_of(counts)._replace(lost=by_cell(book.awaited))
-        drawn = self._handed_out
-        items, codes = book.told
-        of_drawn = np.isin(items, drawn)
-        some, codes = items[of_drawn], self._units.counted(codes[of_drawn])
-        of_random = np.zeros_like(counts)
-        np.add.at(of_random, (cells.source.cells_of(some), asked.outcomes_on(cells, self._pool, some, codes)), 1)
-        lost, aside = np.setdiff1d(drawn, items), np.setdiff1d(book.aside, drawn)
-        return RandomLabels(of_random, by_cell(lost), counts - of_random, by_cell(aside))
 
     def _of_steps(self, asked: Question) -> tuple[str, ...]:
         """Say what rounding makes of predictions and labels that are numbers between steps."""
@@ -386,12 +356,6 @@ class Campaign(Course):
         if not self._items.n_volunteered or not any(event.kind in ("skip", "release") for event in self._events):
             return 0
         return int(self._items.volunteered(self._handed_out).sum())
-
-    @property
-    def _handed_out(self) -> Units:
-        """Items that were ever asked for, sorted."""
-        asks = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "ask"]
-        return np.unique(self._units.named(np.concatenate(asks))) if asks else np.zeros(0, np.int64)
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes_assess._tools.engine import eager, random
-from bayes_assess._tools.shapes import ArrayLike, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Int
 from bayes_assess.books.annotators import UNNAMED, AnnotatorBook, ToldLabels
 from bayes_assess.books.items import ItemBook
 from bayes_assess.books.rounds import RoundBook, check_inclusion
@@ -24,9 +24,11 @@ from bayes_assess.designs import (
 )
 from bayes_assess.designs._label_models import CurveLabels
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.units import ItemUnits
+from bayes_assess.pool.units import ItemUnits, Units
 from bayes_assess.questions import Question, Setting
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.labelling import Labelling
@@ -94,7 +96,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         with eager(on_numpy := engine == "eager"):
             self._key = random.key(seed)
             self._state = self._start = design.init(*setting) if on_numpy else compiled_start(design, *setting)
-        self._items = ItemBook(self.cells)
+        self._items = ItemBook(self.cells, seed)
         self._annotators = AnnotatorBook(self._units.one_label)
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._volunteered: Volunteered | None = None
@@ -109,6 +111,12 @@ class Course(Labelling[Pool, Question, ItemBook]):
     def n_remaining(self) -> int:
         """Items that may still be asked for: neither labelled nor handed out nor set aside."""
         return int(self._items.remaining[self._playable].sum()) * self.question.labels_each
+
+    @property
+    def _handed_out(self) -> Units:
+        """Items that were ever asked for, sorted."""
+        asks = [np.asarray(event.payload["ids"]) for event in self._events if event.kind == "ask"]
+        return np.unique(self._units.named(np.concatenate(asks))) if asks else np.zeros(0, np.int64)
 
     @property
     def done(self) -> bool:
@@ -225,6 +233,42 @@ class Course(Labelling[Pool, Question, ItemBook]):
                 f"{n_outcomes} of them; found {found.max()}."
             )
         return found
+
+    def _random_labels(self, asked: Question, cells: Cells, counts: Int[Array, "K O"]) -> RandomLabels | None:
+        """Tell labels of items that were drawn at random within their cells from others; None if none are so drawn.
+
+        An item that was handed out counts as drawn whatever became of it since: whoever tells some labels of a sheet,
+        sets hard items aside, or gives them back, has chosen which labels there are.
+
+        Parameters
+        ----------
+        asked, cells
+            The question, and cells within which items were drawn in random order.
+        counts : (K, O) integers
+            All labels of these cells by outcome.
+        """
+        if not self.design.plays_arms:
+            return None
+        book, counts = self._items, np.asarray(counts, np.int64)
+
+        def by_cell(items):
+            return np.bincount(cells.source.cells_of(items), minlength=cells.n_cells)
+
+        if not any(event.kind in ("skip", "release") for event in self._events) and not book.n_volunteered:
+            return RandomLabels.all_of(counts)._replace(lost=by_cell(book.awaited))
+        drawn = self._handed_out
+        items, codes = book.told
+        of_drawn = np.isin(items, drawn)
+        some, codes = items[of_drawn], self._units.counted(codes[of_drawn])
+        of_random = np.zeros_like(counts)
+        np.add.at(of_random, (cells.source.cells_of(some), asked.outcomes_on(cells, self._pool, some, codes)), 1)
+        lost, aside = np.setdiff1d(drawn, items), np.setdiff1d(book.aside, drawn)
+        return RandomLabels(of_random, by_cell(lost), counts - of_random, by_cell(aside))
+
+    @property
+    def _own_random_labels(self) -> RandomLabels | None:
+        """The random labels of the session's own groups; see `_random_labels`."""
+        return self._random_labels(self.question, self.cells, self._state.counts)
 
     def _set_aside(self, units: Int[np.ndarray, " n"]) -> None:
         """Ask no more for items that are pending or unseen."""

@@ -98,9 +98,9 @@ class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
 
         A label that was told before may be told again. Labels of items that were not asked for are taken as labels
-        of random items of their cells by designs that play groups and by `variance_reduction`, whose design interval
-        takes them for known and no more; designs that weigh what they draw count those items as known from then on, but
-        let them stand for no others. Ranked lists take none of these.
+        of random items of their cells by designs that play groups and by `variance_reduction`, unless they seem chosen
+        by what tells of labels; designs that weigh what they draw, and all design intervals, count those items as known
+        from then on, but let them stand for no others. Ranked lists take none of these.
 
         Parameters
         ----------

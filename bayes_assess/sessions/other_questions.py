@@ -17,7 +17,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.designs import ARMS, DESIGNS, State, VarianceReduction, find_engine
 from bayes_assess.designs._belief_state import BeliefState
@@ -35,7 +35,7 @@ from bayes_assess.results._in_words import question_in_words
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.team.adjudication import Adjudication
-from bayes_assess.sessions.volunteered import believed_state
+from bayes_assess.sessions.volunteered import believed_state, known_alone, learned_anew
 
 _RANDOM = "random"  # the design whose labels are a random sample of the whole pool
 _ALIKE = (_RANDOM, "passive")  # designs that draw all items alike
@@ -143,15 +143,18 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
     outcomes = asked.outcomes_on(cells, pool, items, book.label[items])
     prior = asked.prior(pool, cells, None, None)
     counts = _counts(cells, items, outcomes, asked.reward(cells, prior).n_outcomes)
-    belief, whole = None, "pool" if session.design.name in _ALIKE else "groups"
+    belief, n_alone, whole = None, 0, "pool" if session.design.name in _ALIKE else "groups"
     how = f"the labels are of random items of the {whole}"
     parts, of = crossed(pool, cells, session.cells)
     if session.design.name not in _ALIKE and len(np.unique(of)) < len(of):
         if session.design.plays_arms:
-            accuracy = _accuracies(session, asked, cells, parts, of)
+            alone = known_alone(session)
+            accuracy, n_alone = _accuracies(session, asked, cells, parts, of, alone), int(alone.sum())
         else:
-            accuracy = _accuracies_by_curves(session, asked, cells)
-        belief = asked.belief_of_accuracies(accuracy, prior.update_counts(counts), seed)
+            accuracy, n_alone = _accuracies_by_curves(session, asked, cells)
+            alone = book.volunteered(items) & bool(n_alone)
+        learned = _counts(cells, items[~alone], outcomes[~alone], counts.shape[1])
+        belief = asked.belief_of_accuracies(accuracy, prior.update_counts(learned), seed)
         if belief is None:
             raise QuestionError(
                 f"{asked.name} is not answered from parts of its groups, and design {session.design.name!r} drew more "
@@ -166,7 +169,7 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
         cells,
         prior,
         counts,
-        {"belief": belief},
+        {"belief": belief, "known_alone": n_alone} if n_alone else {"belief": belief},
         level=level,
         random=session._random_labels(asked, cells, counts) if belief is None else None,
         skipped=np.bincount(cells.source.cells_of(np.flatnonzero(book.skipped)), minlength=cells.n_cells),
@@ -175,25 +178,33 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
 
 
 def _accuracies(
-    session: Campaign, asked: Question, groups: Cells, parts: Cells, of: Int[np.ndarray, " J"]
+    session: Campaign,
+    asked: Question,
+    groups: Cells,
+    parts: Cells,
+    of: Int[np.ndarray, " J"],
+    alone: Bool[np.ndarray, " n"],
 ) -> Float[np.ndarray, "S G"]:
-    """Draw the accuracies of groups, part by part."""
+    """Draw the accuracies of groups, part by part; labels that are known `alone` teach nothing of other items."""
     pool, book, cells = session.pool, session._items, session.cells
     items = np.flatnonzero(book.label >= 0)
     outcomes = (book.label[items] == pool.predictions[pool.rows_of(items)]).astype(np.int64)
-    counts = _counts(parts, items, outcomes, 2)
-    labels, sizes = counts.sum(-1), parts.sizes
+    sizes, labels = parts.sizes, _counts(parts, items, outcomes, 2).sum(-1)
+    taught = _counts(parts, items[~alone], outcomes[~alone], 2)
     drawn = np.zeros(len(of), np.int64)  # cell of the session of every part
     drawn[parts.source.row_cells] = cells.source.row_cells
     learned: Any = accuracy_prior(cells, None, None, asked.default_strength)
     n = int(np.clip(_NUMBERS // len(of), _FEWEST_DRAWS, _MOST_DRAWS))
     rng = generator(session._seed, "parts")
-    theta = part_draws(learned, drawn, counts[:, 1], labels, rng, n, strength_prior_of(groups))
+    theta = part_draws(learned, drawn, taught[:, 1], taught.sum(-1), rng, n, strength_prior_of(groups))
     return group_accuracies(theta, sizes - labels, parts, of, asked.target)
 
 
-def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> Float[np.ndarray, "S G"]:
-    """Draw the accuracies of groups, see `group_accuracies`, by calibration curves, which know what chose the items."""
+def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> tuple[Float[np.ndarray, "S G"], int]:
+    """Draw the accuracies of groups, see `group_accuracies`, by calibration curves, which know what chose the items.
+
+    How many labels taught the curves nothing, as others chose them, comes last.
+    """
     pool, book = session.pool, session._items
     labelled = np.flatnonzero(book.label >= 0)
     names = np.char.zfill(np.arange(cells.n_cells).astype(str), len(str(cells.n_cells)))  # whose order is their own
@@ -206,9 +217,9 @@ def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> F
         grouped, question, design, question.setting(grouped, session._seed, design.strata_of(grouped))
     )
     _check_follows_scores(session, asked.name, question, campaign)
-    state, of_pool = _learned_anew(session, campaign), asked.target == "pool"
+    (state, others), of_pool = _learned_anew(session, campaign), asked.target == "pool"
     # The curves draw what unlabelled items turn out to be; of many times as many items that is their rate.
-    labels = np.asarray(state.belief.counts, np.int64).sum(-1)
+    labels = np.asarray(state.belief.counts, np.int64).sum(-1) + others.sum(-1)
     sizes = np.asarray(state.measure.size, np.int64)
     many = labels + _TIMES * (sizes - labels if of_pool else sizes)
     state = replace(state, measure=replace(state.measure, size=many))
@@ -220,7 +231,8 @@ def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> F
     n_told = np.bincount(cell, minlength=cells.n_cells)
     n_right = np.bincount(cell, weights=agrees, minlength=cells.n_cells)
     more = _TIMES * (cells.sizes - n_told if of_pool else cells.sizes)
-    return np.where(more > 0, (accuracy * (n_told + more) - n_right) / np.maximum(more, 1), accuracy).clip(0.0, 1.0)
+    drawn = np.where(more > 0, (accuracy * (n_told + more) - n_right) / np.maximum(more, 1), accuracy).clip(0.0, 1.0)
+    return drawn, int(others.sum())
 
 
 def _measured(session: Campaign, asked: Question, level: float) -> Result:
@@ -260,7 +272,7 @@ def _by_curves(session: Campaign, asked: Question, level: float, refused: Questi
     campaign = _without_labels(pool, asked, design, asked.setting(pool, seed, design.strata_of(pool)), seed)
     _check_drawn(session, asked, campaign.cells)
     _check_follows_scores(session, asked.name, asked, campaign)
-    state = _learned_anew(session, campaign)
+    state, _ = _learned_anew(session, campaign)
     cells, skipped = campaign.cells, campaign._items.skipped_by_cell
     evidence = design.evidence(state, seed, level, skipped, asked.order_of(pool, cells, book.label))
     parts = asked, cells, campaign.prior, state.counts, evidence
@@ -275,16 +287,19 @@ def _without_labels(
     return Adjudication(pool, asked, design, setting, seed, engine)
 
 
-def _learned_anew(session: Campaign, other: Campaign) -> BeliefState:
-    """Tell a campaign without labels those of a session; return its state, without account of random items."""
+def _learned_anew(session: Campaign, other: Campaign) -> tuple[BeliefState, Int[np.ndarray, "K O"]]:
+    """Tell a campaign without labels those of a session; return its state, without account of random items.
+
+    Labels that count as known alone come last, see `learned_anew`.
+    """
     book = session._items
     items = generator(session._seed, "labels anew").permutation(np.flatnonzero(book.label >= 0))
     if len(items):
         other._learn(items, book.label[items])
     other._set_aside(np.flatnonzero(book.skipped))
-    state = other._state
-    assert isinstance(state, BeliefState)
-    return replace(state, audit=state.audit._replace(f=state.audit.f[:0]))
+    assert isinstance(other._state, BeliefState)
+    state, others = learned_anew(session, other.question, other.cells, other._state)
+    return replace(state, audit=state.audit._replace(f=state.audit.f[:0])), others
 
 
 def _instead(own: Question, asked: Question) -> str:

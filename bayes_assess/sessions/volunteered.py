@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.axes import in_64_bits
+from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.designs import State
 from bayes_assess.designs._belief_state import BeliefState, MeasurePosterior
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws
 from bayes_assess.estimators.differing_labels import chance_of_difference, chance_of_unlike_scores, log_chance_if_chosen
 from bayes_assess.estimators.posterior_measure import labelled_events
 from bayes_assess.estimators.random_counts import RandomLabels
+from bayes_assess.models.belief import Belief, is_mixture
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import ConfusionMatrix, Question
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
 from bayes_assess.sessions.course import Course, Volunteered
 
-_ONE_IN = 1_000  # campaigns, in which chance makes labels differ so much
+# Campaigns, in which chance makes labels differ so much. Groups lose little where random labels count as known alone.
+_ONE_IN, _ONE_IN_OF_GROUPS = 1_000, 100
 _ENOUGH = 10  # labels of each kind
 _FEWEST = 5  # labels that may have been chosen by what they say
 _ODDS = 20.0  # that they were not, before any label is known; even odds while fewer labels than enough were asked for
 _UNLIKE = (
     "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
-    f"makes them in fewer than one of {_ONE_IN:,} campaigns: they were chosen by something that tells of labels. "
-    "Intervals take them for random ones, and may be far off."
+    f"makes them in fewer than one of {_ONE_IN_OF_GROUPS} campaigns: they were chosen by something that tells of "
+    "labels, and the answer learns nothing of other items from them."
 )
 _BY_SCORES = (
     "Labels that were told without being asked for are of items whose confidence is unlike that of items of the same "
-    f"groups that were asked for, as chance makes it in fewer than one of {_ONE_IN:,} campaigns: they were not chosen "
-    "at random within groups. Intervals take them for random ones, and may be far off."
+    f"groups that were asked for, as chance makes it in fewer than one of {_ONE_IN_OF_GROUPS} campaigns: they were not "
+    "chosen at random within groups, and the answer learns nothing of other items from them."
 )
 _KNOWN_ALONE = (
     "Labels that were told without being asked for seem chosen by what they say, or by what else tells of it: the "
@@ -50,9 +53,28 @@ def believed_state(session: Course) -> State:
     asked for can contradict them; or if they are unlike labels of items that the belief takes for like ones.
     """
     state, model = session._state, _of_asked_alone(session)
-    if model is None or not isinstance(state, BeliefState):
-        return state
-    curve = model.curve if session.design.is_eager(state) else engine.put(model.curve)
+    return _believing(state, model) if model is not None and isinstance(state, BeliefState) else state
+
+
+def learned_anew(
+    session: Course, question: Question, cells: Cells, state: BeliefState
+) -> tuple[BeliefState, Int[np.ndarray, "K O"]]:
+    """Return the state of another question's belief that has learned all labels: without what those teach.
+
+    The labels that count as known alone come last, by cell and outcome.
+    """
+    others = np.zeros(state.counts.shape, np.int64)
+    if not _can_be_compared(cells, session):
+        return state, others
+    volunteered = _labels_of_others(session, question, cells, others.shape)
+    held = _compared(state, cells, np.asarray(state.counts) - volunteered, volunteered)
+    if held.seem_chosen or known_alone(session).any():
+        return _believing(state, held.model), volunteered
+    return state, others
+
+
+def _believing(state: BeliefState, model: CurveLabels) -> BeliefState:
+    curve = model.curve if isinstance(state.belief.key, np.ndarray) else engine.put(model.curve)
     return replace(state, belief=curve, errors=replace(state.errors, **model.errors.learned))
 
 
@@ -70,11 +92,7 @@ def choosing_state(session: Course) -> State:
 def _of_asked_alone(session: Course) -> CurveLabels | None:
     """Learn the labels that were asked for alone, if the others seem chosen by what they say; None otherwise."""
     state, cells = session._state, session.cells
-    if not isinstance(state, BeliefState) or session._items.n_volunteered < _FEWEST or session._pool.multilabel:
-        return None
-    if session.question.labels_each != 1 or bool(state.complete):
-        return None
-    if not isinstance(cells, EventCells) or cells.events.believes_all:
+    if not isinstance(state, BeliefState) or not _can_be_compared(cells, session) or bool(state.complete):
         return None
     others = _labels_of_others(session, session.question, cells, state.counts.shape)
     asked = np.asarray(state.counts) - others
@@ -82,6 +100,16 @@ def _of_asked_alone(session: Course) -> CurveLabels | None:
     if held is None or not (np.array_equal(held.asked, asked) and np.array_equal(held.others, others)):
         held = session._volunteered = _compared(state, cells, asked, others)
     return held.model if held.seem_chosen else None
+
+
+def _can_be_compared(cells: Cells, session: Course) -> TypeGuard[EventCells]:
+    """Whether labels that nobody asked for can be held against a belief on one event of every label."""
+    book = session._items
+    if book.n_volunteered < _FEWEST or book.n_labelled == session.cells.n_items:  # nobody has chosen among these
+        return False
+    if session._pool.multilabel or session.question.labels_each != 1:
+        return False
+    return isinstance(cells, EventCells) and not cells.events.believes_all
 
 
 def _compared(
@@ -101,7 +129,7 @@ def _compared(
         turned = np.asarray(cells.events.coordinates.feature) <= 0
         first, told = (np.where(turned[:, None], events[:, ::-1], events) for events in (first, told))
         chances.append(chance_of_difference(first, told, np.where(turned, 1 - expected, expected)))
-    unlike = enough and others.sum() >= _ENOUGH and _improbable(chances)
+    unlike = enough and others.sum() >= _ENOUGH and min(chances) * len(chances) < 1 / _ONE_IN
     return Volunteered(asked, others, model, log_odds, unlike)
 
 
@@ -125,33 +153,55 @@ def _log_evidence(belief: Any) -> float:
 def said_of_chosen_labels(
     session: Course,
     question: Question,
+    prior: Belief,
     cells: Cells,
     counts: Int[np.ndarray, "K O"],
     found: Mapping[str, object],
     random: RandomLabels | None,
 ) -> tuple[str, ...]:
-    """Say that labels that nobody asked for are unlike others, where answers would take them for random ones.
+    """Say that labels that nobody asked for seem chosen, so that the answer takes them for known and no more.
 
     Parameters
     ----------
     session : Course
-    question, cells
-        What is asked, and the groups of items that it is answered by.
+    question, prior, cells
+        What is asked, the groups of items that it is answered by, and what was believed of them.
     counts : (K, O) integers
         Labels of every cell by outcome.
     found : mapping
-        Fields of the result, among them ``found`` of a belief.
+        Fields of the result, among them ``found`` of a belief, or a ``belief`` on groups that was formed elsewhere, of
+        how many labels that count as known alone.
     random : RandomLabels, optional
         Which labels are of random items of their cells, where groups are played; items of a cell are alike then.
     """
     if not session._items.n_volunteered or question.settled(cells, counts):
         return ()
-    if random is not None:
-        if _differ(question, random.counts, random.known):
+    if random is not None and found.get("belief") is None:
+        if chance_of_labels(question, random.counts, random.known) < 1 / _ONE_IN_OF_GROUPS:
             return (_UNLIKE,)
-        return (_BY_SCORES,) if _are_of_unlike_scores(session, cells) else ()
-    known = isinstance(found.get("found"), MeasurePosterior) and _of_asked_alone(session) is not None
-    return (_KNOWN_ALONE,) if known else ()
+        if log_odds_of_errors(question, prior, random.counts, random.known) < 0:
+            return (_KNOWN_ALONE,)
+        return (_BY_SCORES,) if chance_of_scores(session, cells) < 1 / _ONE_IN_OF_GROUPS else ()
+    posterior = found.get("found")
+    alone = posterior.known.any() if isinstance(posterior, MeasurePosterior) else found.get("known_alone")
+    return (_KNOWN_ALONE,) if alone else ()
+
+
+def learned_alone(session: Course) -> RandomLabels | None:
+    """Return the labels of random items of a session's own groups, if they alone are learned from; None otherwise."""
+    random, counts = session._own_random_labels, np.asarray(session._state.counts)
+    if random is None or not session._items.n_volunteered:
+        return None
+    own = session.question, session.prior, session.cells
+    return random if said_of_chosen_labels(session, *own, counts, {}, random) else None
+
+
+def known_alone(session: Course) -> Bool[np.ndarray, " n"]:
+    """Tell which labelled items, in pool order, count as known alone, as others chose them by what tells of labels."""
+    items, _ = session._items.told
+    if learned_alone(session) is not None:
+        return ~np.isin(items, session._handed_out)
+    return session._items.volunteered(items) & (_of_asked_alone(session) is not None)
 
 
 def _labels_of_others(
@@ -165,29 +215,58 @@ def _labels_of_others(
     return others
 
 
-def _differ(question: Question, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]) -> bool:
-    """Tell whether labels of items that were asked for, and others, differ by more than chance within cells."""
+def chance_of_labels(question: Question, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]) -> float:
+    """Return the chance that labels of items that were asked for, and others, differ so much within cells.
+
+    Parameters
+    ----------
+    question : Question
+    asked, others : (K, O) integers
+        Labels of every cell by outcome. Of fewer than ten of a kind nothing is said: the chance is 1.
+    """
     if min(asked.sum(), others.sum()) < _ENOUGH:
-        return False
+        return 1.0
     events = [np.full(len(asked), outcome) for outcome in range(asked.shape[1])]
-    right = np.arange(len(asked)) if isinstance(question, ConfusionMatrix) else getattr(question, "agreement", None)
-    return _improbable([_chance(event, asked, others) for event in ([*events, right] if right is not None else events)])
+    right = _agreement(question, asked) if asked.shape[1] > 2 else None  # else it is one of these
+    chances = [_chance(event, asked, others) for event in (events if right is None else [*events, right])]
+    return min(1.0, min(chances) * len(chances))
 
 
-def _are_of_unlike_scores(session: Course, cells: Cells) -> bool:
-    """Tell whether items that nobody asked for have other confidences than those that were, by more than chance."""
+def log_odds_of_errors(
+    question: Question, prior: Any, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]
+) -> float:
+    """Return the log odds that labels of others are random ones, and were not chosen by whether predictions are right.
+
+    Infinite where no agreement is among the outcomes, or the prior learns nothing from group to group.
+    """
+    right = _agreement(question, asked)
+    if right is None or not is_mixture(prior) or others.sum() < _FEWEST:
+        return np.inf
+    evidence: list[float] = []
+    with engine.eager(), in_64_bits():
+        for counts in (asked + others, asked):
+            belief = prior.update_counts(counts)
+            evidence.append(float(getattr(belief, "agreement", belief).log_evidence()))
+    n_right = int(others[np.arange(len(others)), right].sum())
+    if_chosen = log_chance_if_chosen(np.array([others.sum() - n_right, n_right]))
+    return float(np.log(_ODDS if asked.sum() >= _ENOUGH else 1.0) + evidence[0] - evidence[1] - if_chosen)
+
+
+def _agreement(question: Question, counts: Int[np.ndarray, "K O"]) -> Int[np.ndarray, " K"] | None:
+    """Return the outcome of every cell that is the label's agreement with the prediction; None where none is."""
+    if isinstance(question, ConfusionMatrix):
+        return np.arange(len(counts))
+    return getattr(question, "agreement", np.ones(len(counts), np.int64) if counts.shape[1] == 2 else None)
+
+
+def chance_of_scores(session: Course, cells: Cells) -> float:
+    """Return the chance that confidences of items that were asked for, and of others, differ so much within cells."""
     items, _ = session._items.told
-    other = session._items.volunteered(items)
-    if min(other.sum(), (~other).sum()) < _ENOUGH:
-        return False
+    other = ~np.isin(items, session._handed_out)  # whatever became since of items that were asked for, they are random
     confidence = session._units.confidence_of(items, cells)
-    if confidence is None:
-        return False
-    return chance_of_unlike_scores(cells.source.cells_of(items), np.asarray(confidence), other) < 1 / _ONE_IN
-
-
-def _improbable(chances: Sequence[float]) -> bool:
-    return min(chances) * len(chances) < 1 / _ONE_IN
+    if confidence is None or min(other.sum(), (~other).sum()) < _ENOUGH:
+        return 1.0
+    return chance_of_unlike_scores(cells.source.cells_of(items), np.asarray(confidence), other)
 
 
 def _chance(event: Int[np.ndarray, " K"], asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]) -> float:

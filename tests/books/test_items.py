@@ -1,6 +1,7 @@
 """The book of a session's items: every cell's order is gone through once, whoever labels what."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,16 @@ class Reference:
     def take(self, cells, items):
         for cell, item in zip(cells, items, strict=True):
             self.waiting[cell].remove(item)
+
+    def reorder(self, cells, unasked):
+        """Take the order that these items lead to where nothing was handed out before."""
+        book = ItemBook(cells)
+        book.accept(unasked)
+        book.take_labels(unasked, np.zeros(len(unasked), int))
+        for k, n in enumerate(book.remaining):
+            rest = book.next_items(np.full(n, k)).tolist()
+            self.order[k] = [*unasked[book.cells_of(unasked) == k].tolist(), *rest]
+            self.waiting[k] = [item for item in rest if item in self.waiting[k]]
 
     def put_back(self, cells, items):
         for cell in set(cells.tolist()):
@@ -52,9 +63,12 @@ def test_items_come_in_the_order_of_their_cells_without_those_labelled_unasked(g
             if kind == "others":
                 book.hand_out(items, np.ones(n))
             else:
+                first = not book.n_volunteered
                 book.accept(items)
                 book.take_labels(items, np.zeros(n, int))
             reference.take(book.cells_of(items), items)
+            if kind == "unasked" and first:
+                reference.reorder(cells, items)
         assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
     assert book.n_asked + book.n_volunteered == len(groups)
 
@@ -86,6 +100,53 @@ def test_items_put_back_come_in_their_place_and_items_set_aside_never(groups, da
         assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
         assert (book.n_pending, book.n_skipped) == (book.pending.sum(), book.skipped.sum())
         assert book.skipped_by_cell.sum() == book.n_skipped
+
+
+def order_after_unasked(seed, by):
+    """Return places within the order of the pool's cells of items that come after a label that nobody asked for."""
+    cells = ba.cells(ba.Pool(predictions=[0] * 400, groups={"half": [0, 1] * 200}), by, seed=0)
+    book = ItemBook(cells, seed)
+    book.accept(np.array([0]))
+    book.take_labels(np.array([0]), np.array([0]))
+    whole = ba.cells(ba.Pool(predictions=[0] * 400), seed=0)
+    return whole.source.ranks_of(book.next_items(np.zeros(book.remaining[0], int)))
+
+
+def test_beside_labels_that_nobody_asked_for_items_come_in_an_order_of_these_cells_alone():
+    orders = [order_after_unasked(0, "prediction"), order_after_unasked(1, "prediction")]
+    halves = order_after_unasked(0, "half")
+    np.testing.assert_array_equal(orders[0], order_after_unasked(0, "prediction"))
+    others = [np.arange(399), orders[1], np.argsort(halves), np.arange(199)]
+    pairs = [(orders[0], others[0]), (orders[0], others[1]), (halves, others[3])]
+    for one, other in pairs:  # rank correlations of two random orders, within four standard errors
+        ranks = np.argsort(np.argsort(one)), np.argsort(np.argsort(other))
+        assert abs(np.corrcoef(*ranks)[0, 1]) < 4 / np.sqrt(len(one) - 1)
+
+
+def test_items_of_tables_come_in_another_order_then_too():
+    table = pl.LazyFrame({"id": range(300), "answer": [0, 1, 1] * 100})
+    source = ba.cells(ba.scan_pool(table, id="id", predictions="answer"), seed=0).source
+    cells, ranks = np.repeat([0, 1], [100, 200]), np.concatenate([np.arange(100), np.arange(200)])
+    items, again = source.take(cells, ranks), source.reordered(7)
+    others = again.take(cells, ranks)
+    np.testing.assert_array_equal(np.sort(items), np.sort(others))  # which are the same numbers
+    np.testing.assert_array_equal(source.ids_of(others), again.ids_of(others))
+    for k in (0, 1):
+        places = source.ranks_of(others[cells == k])
+        assert abs(np.corrcoef(places, np.arange(len(places)))[0, 1]) < 4 / np.sqrt(len(places) - 1)
+
+
+def test_sources_that_have_one_order_keep_it():
+    class Tape(ArraySource):
+        reordered = property()  # as if there were none
+
+    class OnTape(ba.Pool):
+        def source_of(self, codes, sizes, seed):
+            return Tape(self, codes, np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes)
+
+    a = ba.assess(OnTape(predictions=["a"] * 6), ba.GroupAccuracy(), design="random")
+    a.tell([2], ["a"])
+    assert a.ask(5).ids.tolist() == [0, 1, 3, 4, 5]
 
 
 def test_a_book_comes_back_from_its_arrays_with_the_weights_of_what_is_out():

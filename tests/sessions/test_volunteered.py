@@ -1,9 +1,12 @@
 """What answers say of labels that nobody asked for."""
 
+import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import bayes_assess as ba
 from bayes_assess.sessions import volunteered
@@ -46,6 +49,11 @@ def positives(world):
     return np.flatnonzero(world[1])[:60]
 
 
+def hidden_positives(world):
+    pool, label = world
+    return np.flatnonzero(label & (pool.predictions == 0))[:60]
+
+
 def first_of_another_score(world):
     return np.argsort(-np.random.default_rng(1).normal(2.0 * world[1], 1.0))[:100]
 
@@ -56,22 +64,24 @@ QUESTIONS = [*MEASURES, ba.GroupAccuracy(by="site"), ba.ConfusionMatrix()]
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_labels_of_errors_alone_are_spoken_of(world, question):
-    said, why = summary_after(world, question, errors(world)), KNOWN if question in MEASURES else UNLIKE
-    assert said.index("told without being asked for") < said.index(why)
+    said = summary_after(world, question, errors(world))
+    assert said.index("told without being asked for") < said.index(KNOWN)
 
 
 @pytest.mark.parametrize("question", [*MEASURES, QUESTIONS[-1]], ids=lambda question: question.name)
 def test_labels_of_positive_items_alone_are_spoken_of(world, question):
-    assert (KNOWN if question in MEASURES else UNLIKE) in summary_after(world, question, positives(world))
+    said = summary_after(world, question, positives(world))
+    assert KNOWN in said
+    assert (UNLIKE in said) == (question not in MEASURES)
 
 
 @pytest.mark.parametrize(
     ("measure", "chosen"),
     [
-        *[("f1", errors), (["recall", "accuracy"], errors), ("f1", positives), ("rate", positives)],
+        *[("f1", errors), (["recall", "accuracy"], errors), ("f1", hidden_positives), ("rate", positives)],
         ("f1", first_of_another_score),
     ],
-    ids=["f1-errors", "two-errors", "f1-positives", "rate-positives", "f1-another-score"],
+    ids=["f1-errors", "two-errors", "f1-hidden", "rate-positives", "f1-another-score"],
 )
 def test_measures_learn_nothing_from_labels_that_something_chose_which_tells_of_them(
     world, measure, chosen, monkeypatch
@@ -125,7 +135,7 @@ def test_a_campaign_goes_on_as_it_was(world, engine, tmp_path):
 def test_items_are_chosen_by_what_was_asked_for(world, monkeypatch):
     """Sixty positives of whatever score send the belief to where no others are."""
     pool, label = world
-    told = np.flatnonzero(label & (pool.predictions == 0))[:60]
+    told = hidden_positives(world)
 
     def found():
         a = ba.assess(pool, ba.Metric("f1"), seed=0)
@@ -158,11 +168,12 @@ def test_labels_of_errors_are_those_that_were_asked_for():
     assert KNOWN in a.result().summary()
 
 
-def test_plans_learn_nothing_from_them_either(world):
+def test_plans_learn_nothing_from_them_either(world, monkeypatch):
     a = session_after(world, ba.Metric("f1"), positives(world))
-    low, high = a.result().interval
-    plan = a.plan(width=0.5 * (high - low), futures=8)
-    assert a.labels_used < plan.labels[-1]
+    width = 0.5 * np.diff(a.result().interval)[0]
+    learned_nothing = a.plan(width=width, futures=8).labels.expected
+    monkeypatch.setattr("bayes_assess.sessions.planning.believed_state", lambda session: session._state)
+    assert learned_nothing > a.plan(width=width, futures=8).labels.expected
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -180,6 +191,88 @@ def test_labels_that_the_pool_s_own_scores_chose_are_not(world):
     assert KNOWN not in summary_after(world, ba.Metric("f1"), np.argsort(-pool.scores)[:150])
 
 
+def in_doubt(world):
+    return np.argsort(np.abs(world[0].scores - 0.5))[:150]
+
+
+OF_GROUPS = [
+    *[ba.GroupAccuracy(), ba.GroupAccuracy(by="site"), ba.ConfusionMatrix(), ba.Calibration(bins=4)],
+    *[ba.Compare(by="site"), ba.MostCostly([[0, 1], [3, 0]]), ba.LeastAccurate(by="site")],
+]
+
+
+@pytest.mark.parametrize("chosen", [errors, in_doubt], ids=lambda chosen: chosen.__name__)
+@pytest.mark.parametrize("question", OF_GROUPS, ids=lambda question: question.name)
+def test_answers_about_groups_learn_from_what_was_asked_for_alone(world, question, chosen):
+    told, n = chosen(world), 90
+    result = result_after(world, question, told, n)
+    known = result.evidence
+    assert known.known_alone == len(told)
+    assert KNOWN in result.summary()
+    assert f"as the {n} labels suggest" in known.assumption
+    assert known.labels_used == n + len(told)
+    own = known.prior.update_counts(known.random.counts)
+    np.testing.assert_allclose(np.asarray(known.posterior.mean), np.asarray(own.mean), rtol=1e-9)
+
+
+@pytest.mark.parametrize("question", OF_GROUPS[:3], ids=lambda question: question.name)
+def test_intervals_of_groups_hold_beside_them(world, question):
+    pool, label = world
+    truth = np.ravel(question.truth(pool, label))
+    held = {True: [], False: []}
+    for chosen in (errors, in_doubt, first_of_another_score):
+        result = result_after(world, question, chosen(world), 90)
+        for asked_alone in held:
+            known = replace(result.evidence, known_alone=len(chosen(world)) if asked_alone else 0)
+            low, high = np.reshape(known.interval(lambda known=known: known.draws(4_000)), (-1, 2)).T
+            held[asked_alone] += ((low <= truth) & (truth <= high)).tolist()
+    assert binom.cdf(sum(held[True]), len(held[True]), 0.95) > 1e-3
+    assert binom.cdf(sum(held[False]), len(held[False]), 0.95) < 1e-6
+
+
+def test_labels_of_errors_count_as_known_alone_before_anything_was_asked_for(world):
+    pool, label = world
+    a = ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0)
+    told = errors(world)
+    a.tell(told, label[told])
+    result, truth = a.result(), a.question.truth(pool, label)
+    assert KNOWN in result.summary()
+    assert "expected before any label" in result.assumption
+    assert ((result.interval[:, 0] <= truth) & (truth <= result.interval[:, 1])).all()
+    random = np.random.default_rng(1).choice(N, 60, replace=False)
+    b = ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0)
+    b.tell(random, label[random])
+    assert KNOWN not in b.result().summary()
+
+
+def test_items_set_aside_may_be_right_or_wrong_beside_them(world):
+    a = session_after(world, ba.GroupAccuracy(by="site"), errors(world))
+    before = a.result().overall[0]
+    a.skip(a.ask(20).ids)
+    said = a.result().summary()
+    right, wrong = (float(re.search(rf"if all of them were {kind}, ([0-9.]+)", said)[1]) for kind in ("right", "wrong"))
+    assert wrong < before < right
+
+
+def test_a_session_with_the_same_seed_asks_for_random_items_beside_the_labels_of_another():
+    """Whoever asks for items of one kind first leaves those of the other kind at the head of every order."""
+    asked_of, left, n = [], [], 60
+    for seed in range(4):
+        rng = np.random.default_rng([1, seed])
+        kind = rng.integers(0, 2, 1_000)
+        pool = ba.Pool(predictions=np.zeros(1_000, int), classes=[0, 1], groups={"kind": kind, "half": [0, 1] * 500})
+        first = ba.assess(pool, ba.GroupAccuracy(by="kind"), design="random", seed=seed)
+        some = first.ask(300).ids
+        some = some[kind[some] == 1]
+        second = ba.assess(pool, ba.GroupAccuracy(by="half"), seed=seed)
+        second.tell(some, np.zeros(len(some), int))
+        asked = second.ask(n).ids
+        asked_of.append(kind[asked].mean())
+        left.append(np.delete(kind, some).mean())
+    difference = np.subtract(asked_of, left)
+    assert abs(difference.mean()) < 4 * np.sqrt(0.25 / n / len(difference))
+
+
 def test_labels_of_groups_that_scores_chose_are_spoken_of(world):
     """Right or wrong tells nothing here: all labels are what is predicted."""
     pool, _ = world
@@ -188,6 +281,7 @@ def test_labels_of_groups_that_scores_chose_are_spoken_of(world):
         said = summary_after((pool, pool.predictions), ba.GroupAccuracy(by="site"), told)
         assert UNLIKE not in said
         assert ("whose confidence is unlike that of items of the same groups" in said) == spoken_of
+        assert (KNOWN in said) == spoken_of
     without = ba.Pool(predictions=pool.predictions, groups=pool.groups)
     assert "unlike" not in summary_after((without, pool.predictions), ba.GroupAccuracy(by="site"), surest)
 
@@ -216,3 +310,63 @@ def test_nothing_is_said_where_the_answer_is_exact():
     a.tell(rest, 1 - pool.predictions[rest])
     assert a.result().guarantee == "exact"
     assert UNLIKE not in a.result().summary()
+
+
+def test_groups_are_chosen_by_what_was_asked_for(world, monkeypatch):
+    """Errors of one site alone make it the least accurate one, of which all others would be asked for."""
+    pool, label = world
+    told = np.flatnonzero((pool.predictions != label) & (np.asarray(pool.groups["site"]) == 0))[:40]
+
+    def share_of_site():
+        a = ba.assess(pool, ba.LeastAccurate(by="site"), seed=0)
+        a.tell(told, label[told])
+        items = []
+        for _ in range(9):
+            items += a.ask(10).ids.tolist()
+            a.tell(items[-10:], label[items[-10:]])
+        return np.mean(np.asarray(pool.groups["site"])[items[30:]] == 0)
+
+    by_some = share_of_site()
+    monkeypatch.setattr("bayes_assess.sessions.assessment.learned_alone", lambda session: None)
+    assert by_some < 0.7 * share_of_site()
+
+
+@pytest.mark.parametrize("chosen", [errors, None], ids=["errors", "random"])
+def test_they_stand_for_no_others_in_what_is_exported(world, chosen):
+    told = np.random.default_rng(1).choice(N, 60, replace=False) if chosen is None else chosen(world)
+    a = session_after(world, ba.GroupAccuracy(by="site"), told)
+    table = a.export()
+    ids, weight = (np.asarray(table[name]) for name in ("id", "weight"))
+    assert weight.sum() == pytest.approx(N)
+    assert (weight[np.isin(ids, told)] == 1).all() == (chosen is not None)
+
+
+ANOTHER = [
+    *[(ba.Metric("f1"), ba.GroupAccuracy()), (ba.Metric("f1"), ba.GroupAccuracy(by="site"))],
+    *[(ba.GroupAccuracy(), ba.Metric("accuracy")), (ba.GroupAccuracy(), ba.GroupAccuracy(by="site"))],
+    *[(ba.GroupAccuracy(by="site"), ba.GroupAccuracy()), (ba.GroupAccuracy(by="site"), ba.ConfusionMatrix())],
+]
+
+
+@pytest.mark.parametrize(("own", "another"), ANOTHER, ids=lambda question: question.name)
+def test_other_questions_learn_from_what_was_asked_for_alone(world, own, another, monkeypatch):
+    pool, label = world
+    truth = np.ravel(another.truth(pool, label))
+    a = session_after(world, own, errors(world), 90)
+
+    def holds():
+        result = a.result(question=another)
+        low, high = np.reshape(result.interval, (-1, 2)).T
+        return bool(((low <= truth) & (truth <= high)).all()), result
+
+    held, result = holds()
+    assert held
+    assert "and count as known, no more" in result.summary()
+    assert KNOWN in result.summary()
+    assert "as the 90 labels suggest" in result.assumption
+    others = "bayes_assess.sessions.other_questions"
+    monkeypatch.setattr(f"{others}.known_alone", lambda session: np.zeros(a.labels_used, bool))
+    monkeypatch.setattr(f"{others}.learned_anew", lambda *given: (given[-1], np.zeros((1, 2), int)))
+    monkeypatch.setattr("bayes_assess.sessions.volunteered.chance_of_labels", lambda *counts: 1.0)
+    monkeypatch.setattr("bayes_assess.sessions.volunteered.log_odds_of_errors", lambda *counts: 1.0)
+    assert not holds()[0]

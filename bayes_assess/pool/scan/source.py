@@ -115,6 +115,10 @@ class TableSource:
         """Refuse: cells of a table are made of its kinds."""
         raise PartitionError("Cells of a table cannot be split item by item; name what tells them apart as a group.")
 
+    def reordered(self, seed: int) -> TableSource:
+        """Return the source with the items of each cell in another random order."""
+        return TableSource(self.rows, self._codes, self._sizes, seed)
+
     def fingerprint(self) -> str:
         """Return a hash of which kinds are in which cell."""
         return hashlib.sha256(self._codes.astype(np.uint32).tobytes()).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,10 +33,23 @@ class Groupwise(EvidenceBase):
         A posterior that has seen the labels, in the place of the prior's.
     is_given : bool
         Whether it is that of another model.
+    known_alone : int
+        Labels, none of them `random` ones, that teach nothing of other items, as what tells of labels has chosen them.
     """
 
     belief: Belief | None = field(kw_only=True, default=None)
     is_given: bool = field(kw_only=True, default=False)
+    known_alone: int = field(kw_only=True, default=0)
+
+    @property
+    def learned(self) -> Int[np.ndarray, "K O"]:
+        """Labels from which something is learned of other items, by cell and outcome."""
+        return self.random.counts if self.known_alone and self.random is not None else self.counts
+
+    @property
+    def labels_learned(self) -> int:
+        """Labels from which something is learned of other items: all, unless some count as known, no more."""
+        return self.labels_used - self.known_alone * self.question.labels_each
 
     @property
     def guarantee(self) -> str:
@@ -55,7 +68,7 @@ class Groupwise(EvidenceBase):
             return "What the prior expects counts as labels would."
         alike = "Groups" if getattr(self.question, "bins", None) is None else "Bins"
         scores = "" if self.cells.mean_score is None else ", and scores to say as much,"
-        return f"{alike} are taken to be as much alike{scores} as {labels_suggest(self.labels_used)}."
+        return f"{alike} are taken to be as much alike{scores} as {labels_suggest(self.labels_learned)}."
 
     @property
     def of_what_is_given(self) -> list[str]:
@@ -95,7 +108,7 @@ class Groupwise(EvidenceBase):
     def posterior(self) -> Any:
         """Posterior of every cell in the population, from which answers are taken."""
         learner: Any = self.prior if self.belief is None else FixedBelief(self.belief)
-        return self.question.posterior(self.cells, learner, self.counts)
+        return self.question.posterior(self.cells, learner, self.learned)
 
     @property
     def learner(self) -> Any:
@@ -175,11 +188,20 @@ class Groupwise(EvidenceBase):
     @property
     def leans_on_prior(self) -> bool:
         """Whether the answer leans on a prior of which labels tell something."""
-        return bool(self.labels_used) and self.belief is None and self.guarantee != "exact"
+        return bool(self.labels_learned) and self.belief is None and self.guarantee != "exact"
+
+    @property
+    def _use_of_volunteered(self) -> str:
+        return "and count as known, no more" if self.known_alone else super()._use_of_volunteered
 
     def contradiction(self) -> str | None:
         """Say that labels contradict a fixed prior of accuracies; None if they do not."""
-        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
+        return contradiction(self.prior, self.learned[:, 1], self.learned.sum(-1), self.cells.mean_score)
+
+    def supposing(self, labels: Int[np.ndarray, "K O"]) -> Groupwise:
+        """Return the evidence as if items set aside had these labels, by cell and outcome."""
+        random = None if self.random is None else self.random._replace(counts=self.random.counts + labels)
+        return replace(self, counts=self.counts + labels, random=random, skipped=None)
 
     def to_arviz(self, posterior: Arrays, prior: Arrays, observed: Arrays, attributes: dict[str, object]) -> ArvizData:
         """Hand draws and observed data to ArviZ, beside labels and items of every group."""

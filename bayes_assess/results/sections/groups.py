@@ -118,9 +118,8 @@ class Accuracies(GroupSection):
             return []
         answers = []
         for right in (True, False):
-            counts = known.counts + np.outer(known.skipped, [not right, right])
-            learned = replace(known, counts=counts, skipped=None)
-            answers.append(replace(self, evidence=learned).overall)
+            supposed = known.supposing(np.outer(known.skipped, [not right, right]))
+            answers.append(replace(self, evidence=supposed).overall)
         return [known._supposition("the overall accuracy", ("right", "wrong"), answers)]
 
     def to_arviz(self, attributes: dict[str, object]) -> ArvizData:
