@@ -228,7 +228,7 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         """Choose items, by another posterior if one is given, and hand them out."""
         alone = learned_alone(self) if posterior is None and self.design.learns else None
         if alone is not None:
-            posterior = self.question.posterior(self.cells, self.prior, alone.counts)
+            posterior = self.prior.update_counts(alone.counts)
         start = choosing_state(self) if posterior is None else self._believing(posterior)
         cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, n)
         state = self.design.own_again(self._state, state) if start is not self._state else state

@@ -331,6 +331,13 @@ def test_groups_are_chosen_by_what_was_asked_for(world, monkeypatch):
     assert by_some < 0.7 * share_of_site()
 
 
+def test_beliefs_that_designs_cannot_compile_are_chosen_by_too(world):
+    question = ba.LeastCalibrated(by="site", bins=2)  # whose groups are alike or apart
+    a = session_after(world, question, errors(world), engine="compiled")
+    assert KNOWN in a.result().summary()
+    assert len(a.ask(5)) == 5
+
+
 @pytest.mark.parametrize("chosen", [errors, None], ids=["errors", "random"])
 def test_they_stand_for_no_others_in_what_is_exported(world, chosen):
     told = np.random.default_rng(1).choice(N, 60, replace=False) if chosen is None else chosen(world)
