@@ -250,6 +250,14 @@ class ArmDesign(Design[CellState]):
             state = replace(state, **fields, eager=on_numpy, carried=carried(belief), prior_class=type(belief))
             return replace(state, memory=self.init_memory(state))
 
+    def knowing(self, state: CellState, counts: Int[np.ndarray, "K O"]) -> CellState:
+        """Return the state as if these labels, by cell and outcome, were all that were told; not from compiled code."""
+        known = carried(state.prior.update_counts(counts)) if state.carried is not None else None
+        n_labels = np.int64(counts.sum())
+        known = None if known is None else known._replace(n_labels=n_labels, n_placed=n_labels)
+        state = replace(state, counts=counts, carried=known, memory=())
+        return replace(state, memory=self.init_memory(state))
+
     def own_again(self, own: CellState, chosen: CellState) -> CellState:
         """Return the state after items were chosen by another posterior, with the campaign's own belief."""
         same = {name: getattr(chosen, name) for name in ("pending", "remaining", "queue")}

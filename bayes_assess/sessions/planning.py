@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +15,15 @@ from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.books.items import ItemBook
 from bayes_assess.designs import Design, State, VarianceReduction
+from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.errors import BudgetError
 from bayes_assess.models.belief import runs_on_numpy
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Question
+from bayes_assess.questions import Question, Setting
 from bayes_assess.results.plan import Plan
 from bayes_assess.sessions.campaign import Campaign
 from bayes_assess.sessions.session import Session
-from bayes_assess.sessions.volunteered import believed_state
+from bayes_assess.sessions.volunteered import believed_state, learned_alone
 from bayes_assess.studies.arm_futures import ArmFutures, follows_at_once
 from bayes_assess.studies.curve_futures import CurveFutures, draws_at
 from bayes_assess.studies.futures import Futures, SessionFutures, imagined_labels, without_pending
@@ -121,7 +123,7 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         goal = self.goal(width, probability, of, level)
         present = Present.of(self)
         serving = [name for name in self.question.designs or () if name != VarianceReduction.name or self._is_believed]
-        unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed, serving)
+        unlabelled = imagined_labels(self.design, present.state, present.setting, int(futures), self._seed, serving)
         continued = futures_of(self, present, goal, unlabelled)
         labels, widths, values = followed(self, present, goal, continued)
         longer = continued.longer(present.n_told)
@@ -129,8 +131,8 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         needed = labels_needed(goal, labels, values, present.n_items, present.n_asked_of)
         full = np.asarray(present.state.counts) + unlabelled
         with engine.eager(self.engine == "eager"):
-            random = random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed))
-        each = self.question.labels_each
+            random = random_labels_to(goal, present.setting.cells, full, _width_then(goal, labels, widths, needed))
+        each, known = self.question.labels_each, present.n_known
         return Plan(
             question=self.question.name,
             design=self.design.name,
@@ -138,9 +140,9 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
             goal=goal.value,
             level=goal.level,
             widest=goal.widest,
-            labels_used=each * present.n_told,
-            n_items=each * present.n_items,
-            budgets=each * labels,
+            labels_used=each * (present.n_told + known),
+            n_items=each * (present.n_items + known),
+            budgets=each * (labels + known),
             paths=values,
             needed=each * (needed - present.n_told),
             random=None if random is None else each * random,
@@ -160,26 +162,39 @@ class Present(NamedTuple):
     Attributes
     ----------
     state : State
+    setting : Setting
+        Of the session; of groups, without items whose labels count as known alone.
     n_told, n_items : int
-        Labelled items, and with them those that may still be asked for.
+        Labelled items from which something is learned, and with them those that may still be asked for.
     n_asked_of : int or infinity
         Items that the answer is about: those that were set aside are among them, and a population is infinite.
+    n_known : int
+        Items that were left out.
     """
 
     state: State
+    setting: Setting
     n_told: int
     n_items: int
     n_asked_of: float
+    n_known: int
 
     @classmethod
     def of(cls, session: Planning) -> Present:
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         awaited = np.asarray(session._state.pending) - session._kept_aside
-        state = without_pending(session.design, believed_state(session), later, awaited)
-        n_told = session._items.n_labelled
+        state, setting = without_pending(session.design, believed_state(session), later, awaited), session._setting
+        design, random, n_known = session.design, learned_alone(session), 0
+        if random is not None and isinstance(design, ArmDesign) and isinstance(state, CellState):
+            known = np.asarray(state.counts) - random.counts
+            n_known, sizes = int(known.sum()), setting.cells.sizes - known.sum(-1)
+            state = design.knowing(replace(state, size=sizes), random.counts)
+            setting = setting._replace(cells=replace(setting.cells, sizes=sizes))
+        n_told = session._items.n_labelled - n_known
         n_items = n_told + int(np.asarray(state.remaining).sum())
-        return cls(state, n_told, n_items, items_asked_of(session.question, n_items + session._items.n_skipped))
+        n_asked_of = items_asked_of(session.question, n_items + session._items.n_skipped)
+        return cls(state, setting, n_told, n_items, n_asked_of, n_known)
 
 
 def followed(
@@ -256,14 +271,14 @@ def futures_of(
         Whether labels come one by one, by the very steps of the session, where blocks of them would do for a plan.
     """
     design, question = session.design, session.question
-    start: Any = design, present.state, unlabelled, session._setting, session._seed
+    start: Any = design, present.state, unlabelled, present.setting, session._seed
     by_cell = goal.of != "overall"
     answers = {"matched": question.plan_matched and by_cell, "smooth": question.plan_drawn or not by_cell}
     if one_by_one:
         return SessionFutures(*start, one_by_one=True, **answers)
     if design.believes_all:
         return CurveFutures(*start, n_draws=draws_at(goal.level))
-    at_once = follows_at_once(design, session._setting.prior)
+    at_once = follows_at_once(design, present.setting.prior)
     return (ArmFutures if at_once else SessionFutures)(*start, **answers)
 
 

@@ -388,3 +388,22 @@ def test_other_questions_learn_from_what_was_asked_for_alone(world, own, another
     monkeypatch.setattr("bayes_assess.sessions.volunteered.chance_of_labels", lambda *counts: 1.0)
     monkeypatch.setattr("bayes_assess.sessions.volunteered.log_odds_of_errors", lambda *counts: 1.0)
     assert not holds()[0]
+
+
+@pytest.mark.parametrize("design", ["thompson", "random", "bayes_ucb"])
+def test_plans_of_groups_learn_nothing_from_them_either(world, design, monkeypatch):
+    """Of a session that was never told these labels they are the plans, up to the items that are left out."""
+    pool, told = world[0], errors(world)
+    a = session_after(world, ba.GroupAccuracy(by="site"), told, design=design)
+    b = ba.assess(pool, a.question, seed=0, design=design)
+    ids, labels = a.labelled
+    asked = ~np.isin(ids, told)
+    b.tell(ids[asked], labels[asked])
+    plans = [session.plan(width=0.15, futures=24) for session in (a, b)]
+    assert (plans[0].labels_used, plans[0].n_items) == (120, N)
+    assert plans[0].table()["labels"][0] == 120
+    expected = plans[1].labels.expected
+    assert plans[0].labels.expected == pytest.approx(expected, rel=0.15)
+    monkeypatch.setattr("bayes_assess.sessions.planning.learned_alone", lambda session: None)
+    by_all = a.plan(width=0.15, futures=24).labels.expected
+    assert abs(by_all - expected) > abs(plans[0].labels.expected - expected)
