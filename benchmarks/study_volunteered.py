@@ -32,9 +32,8 @@ from _rows import Rows, add_row_options, read_rows, sharded, without_row
 from fitted_pools import fitted
 
 import bayes_assess as ba
-from bayes_assess.estimators.differing_labels import log_chance_if_chosen
 from bayes_assess.sessions import volunteered
-from bayes_assess.sessions.volunteered import chance_of_labels, chance_of_scores
+from bayes_assess.sessions.volunteered import chance_of_labels, chance_of_scores, log_odds_of_random
 
 LOOKS, BATCH, MISS = (0, 30, 120), 10, 2 / (1 - 0.95)
 TOLD = (10, 40, 150)
@@ -134,11 +133,9 @@ def campaign_on_groups(pool: ba.Pool, labels: np.ndarray, told: np.ndarray, seed
             outside = np.maximum(np.maximum(low - truth, truth - high), 0)
             for name, value in zip(FIGURES, (outside <= 1e-9, high - low + MISS * outside), strict=True):
                 found[f"{way} {name}"].append(round(float(value.mean()), 5))
-        others = known.random.known
-        beliefs = [session.prior.update_counts(counts) for counts in (known.counts, known.random.counts)]
-        if_random = np.subtract(*(float(belief.log_evidence()) for belief in beliefs))
-        found["log_odds"].append(round(float(if_random - log_chance_if_chosen(others.sum(0))), 2))
-        found["chance of labels"].append(chance_of_labels(question, known.random.counts, known.random.known))
+        counts = known.random.counts, known.random.known
+        found["log_odds"].append(round(log_odds_of_random(question, session.prior, session.cells, *counts), 2))
+        found["chance of labels"].append(chance_of_labels(question, *counts))
         found["chance of scores"].append(chance_of_scores(session, session.cells))
     return found
 
@@ -153,7 +150,7 @@ def report_on_groups(rows: list[dict[str, Any]]) -> str:
         some = [row for row in rows if row["choice"] == choice]
         chance = np.array([np.minimum(row["chance of labels"], row["chance of scores"]) for row in some])
         for below in (0.0, *CHANCES, 2.0):
-            by_odds = np.array([row["log_odds"] for row in some]) + np.log(AS_THEY_ARE[: chance.shape[1]]) < 0
+            by_odds = np.array([row["log_odds"] for row in some]) < 0
             chosen = (chance < below) | (by_odds & (below > 0))
             held, score = (
                 np.where(chosen, *(np.array([row[f"{way} {x}"] for row in some]) for way in ("known", "random")))

@@ -18,6 +18,7 @@ from bayes_assess.estimators.differing_labels import chance_of_difference, chanc
 from bayes_assess.estimators.posterior_measure import labelled_events
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.models.belief import Belief, is_mixture
+from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import ConfusionMatrix, Question
 from bayes_assess.questions._event_cells import EventCells
@@ -179,7 +180,7 @@ def said_of_chosen_labels(
     if random is not None and found.get("belief") is None:
         if chance_of_labels(question, random.counts, random.known) < 1 / _ONE_IN_OF_GROUPS:
             return (_UNLIKE,)
-        if log_odds_of_errors(question, prior, random.counts, random.known) < 0:
+        if log_odds_of_random(question, prior, cells, random.counts, random.known) < 0:
             return (_KNOWN_ALONE,)
         return (_BY_SCORES,) if chance_of_scores(session, cells) < 1 / _ONE_IN_OF_GROUPS else ()
     posterior = found.get("found")
@@ -232,11 +233,12 @@ def chance_of_labels(question: Question, asked: Int[np.ndarray, "K O"], others: 
     return min(1.0, min(chances) * len(chances))
 
 
-def log_odds_of_errors(
-    question: Question, prior: Any, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]
+def log_odds_of_random(
+    question: Question, prior: Any, cells: Cells, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]
 ) -> float:
-    """Return the log odds that labels of others are random ones, and were not chosen by whether predictions are right.
+    """Return the log odds that labels of others are random ones, and were not chosen by what they say.
 
+    That is whether predictions are right or, where predictions of two classes make up the cells, which class they are.
     Infinite where no agreement is among the outcomes, or the prior learns nothing from group to group.
     """
     right = _agreement(question, asked)
@@ -247,8 +249,12 @@ def log_odds_of_errors(
         for counts in (asked + others, asked):
             belief = prior.update_counts(counts)
             evidence.append(float(getattr(belief, "agreement", belief).log_evidence()))
-    n_right = int(others[np.arange(len(others)), right].sum())
-    if_chosen = log_chance_if_chosen(np.array([others.sum() - n_right, n_right]))
+    n_right = others[np.arange(len(others)), right]
+    told = np.stack([others.sum(-1) - n_right, n_right], axis=-1)
+    if_chosen = log_chance_if_chosen(told.sum(0))
+    if len(told) == 2 and [part.description for part in cells.parts] == [RESERVED]:
+        of_class = log_chance_if_chosen(told[0] + told[1, ::-1])
+        if_chosen = np.logaddexp(if_chosen, of_class) - np.log(2)
     return float(np.log(_ODDS if asked.sum() >= _ENOUGH else 1.0) + evidence[0] - evidence[1] - if_chosen)
 
 

@@ -241,19 +241,26 @@ def test_intervals_of_groups_hold_beside_them(world, question):
     assert binom.cdf(sum(held[False]), len(held[False]), 0.95) < 1e-6
 
 
-def test_labels_of_errors_count_as_known_alone_before_anything_was_asked_for(world):
+@pytest.mark.parametrize(
+    ("question", "chosen"),
+    [
+        *[(ba.GroupAccuracy(by="site"), errors), (ba.GroupAccuracy(), errors)],
+        *[(ba.GroupAccuracy(), positives), (ba.ConfusionMatrix(), positives)],
+    ],
+    ids=lambda given: getattr(given, "name", None) or given.__name__,
+)
+def test_what_labels_say_tells_that_they_were_chosen_before_any_was_asked_for(world, question, chosen):
     pool, label = world
-    a = ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0)
-    told = errors(world)
-    a.tell(told, label[told])
-    result, truth = a.result(), a.question.truth(pool, label)
-    assert KNOWN in result.summary()
-    assert "expected before any label" in result.assumption
-    assert ((result.interval[:, 0] <= truth) & (truth <= result.interval[:, 1])).all()
+    truth = np.ravel(question.truth(pool, label))
     random = np.random.default_rng(1).choice(N, 60, replace=False)
-    b = ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0)
-    b.tell(random, label[random])
-    assert KNOWN not in b.result().summary()
+    for told, seem_chosen in ((chosen(world), True), (random, False)):
+        a = ba.assess(pool, question, seed=0)
+        a.tell(told, label[told])
+        result = a.result()
+        low, high = np.reshape(result.interval, (-1, 2)).T
+        assert ((low <= truth) & (truth <= high)).all()
+        assert (KNOWN in result.summary()) == seem_chosen
+        assert ("expected before any label" in result.assumption) == seem_chosen
 
 
 def test_items_set_aside_may_be_right_or_wrong_beside_them(world):
@@ -386,7 +393,7 @@ def test_other_questions_learn_from_what_was_asked_for_alone(world, own, another
     monkeypatch.setattr(f"{others}.known_alone", lambda session: np.zeros(a.labels_used, bool))
     monkeypatch.setattr(f"{others}.learned_anew", lambda *given: (given[-1], np.zeros((1, 2), int)))
     monkeypatch.setattr("bayes_assess.sessions.volunteered.chance_of_labels", lambda *counts: 1.0)
-    monkeypatch.setattr("bayes_assess.sessions.volunteered.log_odds_of_errors", lambda *counts: 1.0)
+    monkeypatch.setattr("bayes_assess.sessions.volunteered.log_odds_of_random", lambda *counts: 1.0)
     assert not holds()[0]
 
 
