@@ -2,13 +2,14 @@
 
 Items of a cell come in a random order. Labels that nobody asked for may be those of another session on the pool, with
 the same seed: in the same order within other cells. Items that this one passed over are unlike others, and would come
-next here. From then on items come in an order that no other session has.
+next here. Beside such labels items come in an order that no session had which did not know them all, as the other one
+may have had labels of a third.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ class ItemBook:
         self._taken = np.zeros(cells.n_cells, np.int64)  # items of every cell that are not unseen
         self._next = np.zeros(cells.n_cells, np.int64)  # place in every cell's order before which all are taken
         self._volunteered = np.zeros(0, np.int64)  # items that nobody asked for, sorted
+        self._reordered: ItemSource | None = None  # the order beside these, once it is needed
         self._weight: Float[np.ndarray, " N"] | None = None  # of items handed out, once one of them is not 1
 
     @property
@@ -190,19 +192,23 @@ class ItemBook:
             )
         return found
 
-    @cached_property
-    def _reordered(self) -> ItemSource:
-        """The items of the cells in the order in which they come beside labels that nobody asked for."""
-        source: Any = self.cells.source
-        if not hasattr(source, "reordered"):  # one of the user's own, which has an order, and no other
-            return source
-        own = sequence(self._seed, f"order of {source.fingerprint()} beside other labels")
-        return source.reordered(int(own.generate_state(1, np.uint64)[0] >> np.uint64(1)))
-
     @property
     def _ordered(self) -> ItemSource:
         """The items of the cells in the order in which they come."""
-        return self._reordered if self.n_volunteered else self.cells.source
+        if not self.n_volunteered:
+            return self.cells.source
+        if self._reordered is None:
+            self._reordered = self._beside(self._volunteered)
+        return self._reordered
+
+    def _beside(self, items: Int[np.ndarray, " n"]) -> ItemSource:
+        """Return the items of the cells in the order in which they come beside labels of these, told without asking."""
+        source: Any = self.cells.source
+        if not hasattr(source, "reordered"):  # one of the user's own, which has an order, and no other
+            return source
+        names = hashlib.sha256("\0".join(sorted(map(str, source.ids_of(items).tolist()))).encode()).hexdigest()
+        own = sequence(self._seed, f"order of {source.fingerprint()} beside labels of {names}")
+        return source.reordered(int(own.generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
     def _at(self, cells: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the items at these places of their cells' orders; PoolError if the source returns no items."""
@@ -243,8 +249,7 @@ class ItemBook:
     def accept(self, items: Int[np.ndarray, " n"]) -> None:
         """Take note of items that nobody asked for; cells' orders, which are other ones now, pass over them."""
         self._pass_over(items)
-        if not self.n_volunteered:
-            self._next[:] = 0
+        self._next[:], self._reordered = 0, None
         self.n_volunteered += len(items)
         self._volunteered = np.union1d(self._volunteered, items)
 
@@ -301,7 +306,7 @@ class ItemBook:
         """Take over what `arrays` returned, into a book of the same cells that is new."""
         items, self.label[arrays["items"]] = arrays["items"], arrays["label"]
         self.n_asked, self.n_volunteered = arrays["n"].tolist()
-        self._volunteered = arrays["volunteered"]
+        self._volunteered, self._reordered = arrays["volunteered"], None
         self.n_labelled = int((arrays["label"] >= 0).sum())
         self.n_pending, self.n_skipped = (int((arrays["label"] == what).sum()) for what in (_PENDING, _SKIPPED))
         self._next, self._taken = arrays["next"].copy(), arrays["taken"].copy()

@@ -26,7 +26,7 @@ class Reference:
             self.waiting[cell].remove(item)
 
     def reorder(self, cells, unasked):
-        """Take the order that these items lead to where nothing was handed out before."""
+        """Take the order that these items lead to where nothing was handed out and nothing else told before."""
         book = ItemBook(cells)
         book.accept(unasked)
         book.take_labels(unasked, np.zeros(len(unasked), int))
@@ -63,12 +63,11 @@ def test_items_come_in_the_order_of_their_cells_without_those_labelled_unasked(g
             if kind == "others":
                 book.hand_out(items, np.ones(n))
             else:
-                first = not book.n_volunteered
                 book.accept(items)
                 book.take_labels(items, np.zeros(n, int))
             reference.take(book.cells_of(items), items)
-            if kind == "unasked" and first:
-                reference.reorder(cells, items)
+            if kind == "unasked":
+                reference.reorder(cells, book.told[0])
         assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
     assert book.n_asked + book.n_volunteered == len(groups)
 
@@ -121,6 +120,22 @@ def test_beside_labels_that_nobody_asked_for_items_come_in_an_order_of_these_cel
     for one, other in pairs:  # rank correlations of two random orders, within four standard errors
         ranks = np.argsort(np.argsort(one)), np.argsort(np.argsort(other))
         assert abs(np.corrcoef(*ranks)[0, 1]) < 4 / np.sqrt(len(one) - 1)
+
+
+def test_the_order_beside_such_labels_is_of_all_their_items_and_of_no_way_in_which_they_came():
+    cells, orders = ba.cells(ba.Pool(predictions=[0] * 400), seed=0), {}
+    for told in ([[0]], [[0, 1]], [[1], [0]], [[0], [1, 2]]):
+        book = ItemBook(cells)
+        for items in map(np.array, told):
+            book.accept(items)
+            book.take_labels(items, np.zeros(len(items), int))
+            book.next_items(np.zeros(2, int))  # which is looked at in between, and changes nothing
+        known = tuple(book.told[0].tolist())
+        items = book.next_items(np.zeros(book.remaining[0], int))
+        np.testing.assert_array_equal(orders.setdefault(known, items), items)
+    one, both, three = (np.argsort(orders[known])[-397:] for known in ((0,), (0, 1), (0, 1, 2)))
+    for first, second in ((one, both), (one, three), (both, three)):  # ranks, within four standard errors
+        assert abs(np.corrcoef(first, second)[0, 1]) < 4 / np.sqrt(396)
 
 
 def test_items_of_tables_come_in_another_order_then_too():
