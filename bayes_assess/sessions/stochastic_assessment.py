@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import first_true, is_whole, missing_mask, show, values_of
+from bayes_assess._tools.engine import eager
+from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.books.annotators import annotator_names
@@ -40,6 +42,8 @@ class StochasticAssessment(Assessment[ResultT_co]):
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str):
         super().__init__(pool, question, design, setting, seed, engine)
+        with eager(engine == "eager"):  # whoever draws label t by the t-th split of the seed's key has that of query t
+            self._key = jax_key(seed, "draws of a session")
         self._items: Any = DrawBook(self.cells, seed)
         self._annotators: Any = AnswersBy()
 

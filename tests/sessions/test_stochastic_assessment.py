@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import jax
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score
@@ -66,6 +67,19 @@ def test_a_passive_estimate_is_the_measure_of_all_labels_repeated_ones_included(
     assert ((counts > 0).sum(1) > 1).any()  # both labels
     for item, label in ((items[0], 0), (items[5], 1)):
         assert counts[items == item, label] == ((ids == item) & (labels == label)).sum()
+
+
+@pytest.mark.parametrize("design", ["importance", "adaptive"])
+def test_labels_drawn_by_splits_of_the_same_seed_are_independent_of_the_queries(design):
+    n, errors = 100, []
+    for seed in range(10):
+        with jax.enable_x64(True):
+            chance = np.asarray(jax.vmap(jax.random.uniform)(jax.random.split(jax.random.key(seed), n)))
+        a = ba.assess(POOL, ba.Metric("rate"), design=DESIGNS[design], oracle="stochastic", seed=seed)
+        queries = a.ask(n)
+        a.tell(queries.ids, (chance < P[queries.ids]).astype(int))
+        errors.append(a.result().estimate - P.mean())
+    assert abs(np.mean(errors)) < 4 * np.std(errors, ddof=1) / np.sqrt(len(errors))
 
 
 def test_a_weighted_estimate_is_that_of_the_weights_in_the_journal(tmp_path):
