@@ -87,6 +87,7 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
     verdicts: ClassVar[Literal["none", "one", "several"]] = "none"  # that have a probability
     plan_matched: ClassVar[bool] = False  # whether a plan may take values of cells for independent Beta variables
     plan_drawn: ClassVar[bool] = False  # whether intervals of a plan are those of few draws
+    possible: ClassVar[ArrayLike] = True  # which outcomes are possible at all, in every cell
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property

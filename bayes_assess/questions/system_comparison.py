@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.arrays import values_of
-from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.acquisition.equivalence import rope_masses_samples
 from bayes_assess.acquisition.paired_rope import paired_rope_masses
 from bayes_assess.acquisition.pool_rope import paired_pool_rope_masses
@@ -50,6 +50,7 @@ class TwoSystems(Comparison[AnswerT_co]):
     default_strength: ClassVar[float] = 1.0
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "random")
     plan_drawn: ClassVar[bool] = True
+    possible: ClassVar[ArrayLike] = _POSSIBLE
 
     def predictions(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]]:
         """Codes of both systems' predictions for every item."""

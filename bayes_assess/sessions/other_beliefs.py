@@ -58,7 +58,7 @@ def other_belief(
     [0.5, 0.5, 0.5]
     """
     if is_belief(posterior):
-        return check_belief(posterior, shape, "the values of the session's groups")
+        return check_belief(posterior, shape, "the values of the session's groups", question.possible)
     question.check_posterior(SampledBelief(np.full((1, *shape), 0.5), np.zeros(1)))  # some take no draws at all
     draws = numbers_of_draws(posterior, "theta", names)
     arranged = question.cell_draws(draws, shape) if draws.ndim > 1 and len(draws) else None

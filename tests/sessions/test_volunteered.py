@@ -230,6 +230,20 @@ def test_answers_about_groups_learn_from_what_was_asked_for_alone(world, questio
     np.testing.assert_allclose(np.asarray(known.posterior.mean), np.asarray(own.mean), rtol=1e-9)
 
 
+def test_comparisons_of_systems_go_on_beside_them(world):
+    """Where systems agree or differ some outcomes are impossible, and the belief has parameters of 0."""
+    pool, label = world
+    rival = np.where(np.random.default_rng(2).random(N) < 0.85, label, 1 - label)
+    a = ba.assess(ba.Pool(scores=pool.scores, systems={"rival": rival}), ba.Compare("rival", "prediction"), seed=0)
+    told = errors(world)
+    a.tell(told, label[told])
+    for _ in range(2):
+        queries = a.ask(20)
+        a.tell(queries.ids, label[queries.ids])
+    assert KNOWN in a.result().summary()
+    assert len(a.ask(5, posterior=a.result().posterior)) == 5
+
+
 @pytest.mark.parametrize("question", OF_GROUPS[:3], ids=lambda question: question.name)
 def test_intervals_of_groups_hold_beside_them(world, question):
     pool, label = world
