@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -26,13 +27,16 @@ from bayes_assess.designs._label_models import CurveLabels
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.units import ItemUnits, Units
-from bayes_assess.questions import Question, Setting
+from bayes_assess.questions import GroupAccuracy, Question, Setting
 from bayes_assess.sessions.journal import Event
 from bayes_assess.sessions.labelling import Labelling
 from bayes_assess.sessions.open_steps import OpenSteps
+
+OF_PREDICTIONS = GroupAccuracy()
 
 
 class Volunteered(NamedTuple):
@@ -111,6 +115,12 @@ class Course(Labelling[Pool, Question, ItemBook]):
     def n_remaining(self) -> int:
         """Items that may still be asked for: neither labelled nor handed out nor set aside."""
         return int(self._items.remaining[self._playable].sum()) * self.question.labels_each
+
+    @cached_property
+    def _by_prediction(self) -> tuple[Cells, Belief]:
+        """Cells by prediction, and what is believed of accuracies there before any label."""
+        cells = OF_PREDICTIONS.cells(self._pool, self._seed)
+        return cells, OF_PREDICTIONS.prior(self._pool, cells, None, None)
 
     @property
     def _handed_out(self) -> Units:

@@ -23,7 +23,7 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import ConfusionMatrix, Question
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import CellEvents
-from bayes_assess.sessions.course import Course, Volunteered
+from bayes_assess.sessions.course import OF_PREDICTIONS, Course, Volunteered
 
 # Campaigns, in which chance makes labels differ so much. Groups lose little where random labels count as known alone.
 _ONE_IN, _ONE_IN_OF_GROUPS = 1_000, 100
@@ -180,7 +180,8 @@ def said_of_chosen_labels(
     if random is not None and found.get("belief") is None:
         if chance_of_labels(question, random.counts, random.known) < 1 / _ONE_IN_OF_GROUPS:
             return (_UNLIKE,)
-        if log_odds_of_random(question, prior, cells, random.counts, random.known) < 0:
+        log_odds = log_odds_of_random(question, prior, cells, random.counts, random.known)
+        if min(log_odds, log_odds_by_prediction(session, random.counts.shape[1])) < 0:
             return (_KNOWN_ALONE,)
         return (_BY_SCORES,) if chance_of_scores(session, cells) < 1 / _ONE_IN_OF_GROUPS else ()
     posterior = found.get("found")
@@ -201,7 +202,7 @@ def known_alone(session: Course) -> Bool[np.ndarray, " n"]:
     """Tell which labelled items, in pool order, count as known alone, as others chose them by what tells of labels."""
     items, _ = session._items.told
     if learned_alone(session) is not None:
-        return ~np.isin(items, session._handed_out)
+        return _others(session, items)
     return session._items.volunteered(items) & (_of_asked_alone(session) is not None)
 
 
@@ -258,6 +259,29 @@ def log_odds_of_random(
     return float(np.log(_ODDS if asked.sum() >= _ENOUGH else 1.0) + evidence[0] - evidence[1] - if_chosen)
 
 
+def log_odds_by_prediction(session: Course, n_outcomes: int) -> float:
+    """Return the same for accuracies by prediction, which see more; infinite where groups are these or no accuracies.
+
+    Of two classes alone.
+    """
+    pool, question = session._pool, session.question
+    is_own = [part.description for part in session.cells.parts] == [RESERVED]
+    of_two = n_outcomes == 2 and not (is_own or question.numeric or pool.multilabel) and pool.n_classes == 2
+    if not of_two or question.labels_each != 1 or session._items.n_volunteered < _FEWEST:
+        return np.inf
+    cells, prior = session._by_prediction
+    items, codes = session._items.told
+    of_cell, codes, other = cells.source.cells_of(items), session._units.counted(codes), _others(session, items)
+    counts = np.zeros((2, cells.n_cells, 2), np.int64)
+    np.add.at(counts, (other.astype(np.int64), of_cell, OF_PREDICTIONS.outcomes_on(cells, pool, items, codes)), 1)
+    return log_odds_of_random(OF_PREDICTIONS, prior, cells, *counts)
+
+
+def _others(session: Course, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+    """Tell which items nobody asked for: whatever became since of those that were asked for, they are random."""
+    return ~np.isin(items, session._handed_out)
+
+
 def _agreement(question: Question, counts: Int[np.ndarray, "K O"]) -> Int[np.ndarray, " K"] | None:
     """Return the outcome of every cell that is the label's agreement with the prediction; None where none is."""
     if isinstance(question, ConfusionMatrix):
@@ -268,7 +292,7 @@ def _agreement(question: Question, counts: Int[np.ndarray, "K O"]) -> Int[np.nda
 def chance_of_scores(session: Course, cells: Cells) -> float:
     """Return the chance that confidences of items that were asked for, and of others, differ so much within cells."""
     items, _ = session._items.told
-    other = ~np.isin(items, session._handed_out)  # whatever became since of items that were asked for, they are random
+    other = _others(session, items)
     confidence = session._units.confidence_of(items, cells)
     if confidence is None or min(other.sum(), (~other).sum()) < _ENOUGH:
         return 1.0
