@@ -63,7 +63,12 @@ def accuracy_prior(
 
 def strength_prior_of(cells: Cells) -> tuple[float, float]:
     """Return the prior of log nu of the cells' accuracies, see `HierarchicalAccuracy`: predicted classes differ."""
-    return LOG_STRENGTH if any(part.description == RESERVED for part in cells.parts) else ALIKE
+    return LOG_STRENGTH if are_of_predictions(cells) else ALIKE
+
+
+def are_of_predictions(cells: Cells) -> bool:
+    """Whether items of a cell have one predicted class."""
+    return any(part.description == RESERVED for part in cells.parts)
 
 
 def calibration_prior(cells: Cells, prior: GivenPrior, strength: float | None, default_strength: float) -> Belief:

@@ -22,13 +22,13 @@ from bayes_assess._tools.text import plural
 from bayes_assess.designs import ARMS, DESIGNS, State, VarianceReduction, find_engine
 from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.errors import QuestionError
-from bayes_assess.models.accuracy_parts import part_draws
+from bayes_assess.models.accuracy_parts import Alike, part_draws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Best, Metric, Question, Setting, TwoSystems
 from bayes_assess.questions._event_cells import metric_cells
 from bayes_assess.questions._parts import crossed, group_accuracies
-from bayes_assess.questions._priors import accuracy_prior, strength_prior_of
+from bayes_assess.questions._priors import accuracy_prior, are_of_predictions, strength_prior_of
 from bayes_assess.questions.asked import check_question
 from bayes_assess.results import Result
 from bayes_assess.results._in_words import question_in_words
@@ -193,10 +193,16 @@ def _accuracies(
     taught = _counts(parts, items[~alone], outcomes[~alone], 2)
     drawn = np.zeros(len(of), np.int64)  # cell of the session of every part
     drawn[parts.source.row_cells] = cells.source.row_cells
-    learned: Any = accuracy_prior(cells, None, None, asked.default_strength)
     n = int(np.clip(_NUMBERS // len(of), _FEWEST_DRAWS, _MOST_DRAWS))
     rng = generator(session._seed, "parts")
-    theta = part_draws(learned, drawn, taught[:, 1], taught.sum(-1), rng, n, strength_prior_of(groups))
+    ways = []
+    # Parts of one predicted class are alike; of other groups labels say which are.
+    predicted = [are_of_predictions(kind) for kind in (cells, groups)]
+    for kind, group, other in ((cells, drawn, groups), (groups, of, cells)):
+        if are_of_predictions(kind) or not any(predicted):
+            prior: Any = accuracy_prior(kind, None, None, asked.default_strength)
+            ways.append(Alike(prior, group, strength_prior_of(other)))
+    theta = part_draws(ways, taught[:, 1], taught.sum(-1), rng, n)
     return group_accuracies(theta, sizes - labels, parts, of, asked.target)
 
 
