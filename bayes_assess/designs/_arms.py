@@ -235,6 +235,7 @@ class ArmDesign(Design[CellState]):
         )
         return replace(state, memory=self.update_memory(state, cell, outcome))
 
+    @x64
     def choosing_by(self, state: CellState, other: OtherPosterior) -> CellState:
         """Return the state with another posterior, and its reward, in the place of the prior and the labels told."""
         belief, reward = other.of_groups()

@@ -19,6 +19,7 @@ from bayes_assess.estimators.label_draws import measure_draws_of_labels
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.posterior_draws import check_probabilities, posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
+from bayes_assess.models.separate_curves import SampledOnHost
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question
@@ -58,7 +59,8 @@ def other_belief(
     [0.5, 0.5, 0.5]
     """
     if is_belief(posterior):
-        return check_belief(posterior, shape, "the values of the session's groups", question.possible)
+        belief = check_belief(posterior, shape, "the values of the session's groups", question.possible)
+        return as_draws(belief) if isinstance(belief, SampledOnHost) else belief  # which no step of a design updates
     question.check_posterior(SampledBelief(np.full((1, *shape), 0.5), np.zeros(1)))  # some take no draws at all
     draws = numbers_of_draws(posterior, "theta", names)
     arranged = question.cell_draws(draws, shape) if draws.ndim > 1 and len(draws) else None

@@ -158,3 +158,38 @@ def test_pairs_are_answered_by_the_sessions_own_belief(design):
     for shape in ((50, a.cells.n_cells), (50, a.cells.n_cells, 2)):
         with pytest.raises(ba.DesignError, match=r"Labels are of pairs here, .* leave out the posterior"):
             a.result(posterior=np.full(shape, 0.5))
+
+
+@pytest.mark.parametrize("engine", ["eager", "compiled"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        ba.Calibration(bins=2, by="site"),
+        ba.LeastCalibrated(by="site", bins=2),
+        ba.Compare("a", "b", by="site", measure="ece"),
+    ],
+    ids=lambda question: question.name,
+)
+def test_the_posterior_of_an_answer_on_calibration_by_group_chooses_items(question, engine):
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(size=300)
+    pool = ba.Pool(scores=scores, groups={"site": ["a", "b", "b"] * 100})
+    labels = (rng.random(300) < scores).astype(int)
+    a = ba.assess(pool, question, seed=0, engine=engine)
+    queries = a.ask(20)
+    a.tell(queries.ids, labels[queries.ids])
+    posterior = a.result().posterior
+    estimate = a.result(posterior=posterior).estimate
+    assert len(a.ask(5, posterior=posterior)) == 5
+    assert np.abs(estimate - a.result().estimate).max() < 0.05
+
+
+@pytest.mark.parametrize("engine", ["eager", "compiled"])
+def test_draws_that_are_sure_choose_items_on_either_engine(engine):
+    """In 32 bits a draw of 1 leaves a label that contradicts it no probability at all, and its logarithm no number."""
+    draws = np.random.default_rng(0).beta(9, 1, (500, 2))
+    draws[0] = 1.0
+    pool = ba.Pool(predictions=[0] * 300, classes=[0, 1], groups={"site": ["a", "b", "b"] * 100})
+    a = ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0, engine=engine)
+    a.tell(a.ask(99).ids, [0] * 99)  # so that few are left of the first group
+    assert sorted(set(a.ask(150, posterior=draws).groups.tolist())) == ["a", "b"]
