@@ -189,15 +189,19 @@ def some_are_volunteered_first(a, ids, labels):
 
 
 @pytest.mark.parametrize(
-    "choose", [only_right_ones, wrong_ones_set_aside, wrong_ones_set_aside_and_told_later, some_are_volunteered_first]
+    ("choose", "is_seen"),
+    [
+        *[(only_right_ones, False), (wrong_ones_set_aside, False), (wrong_ones_set_aside_and_told_later, False)],
+        (some_are_volunteered_first, True),
+    ],
 )
-def test_whoever_chooses_which_labels_come_back_misleads_nobody_who_reads_them(choose):
-    """The credible interval takes the labels that there are for random ones, and misses."""
+def test_whoever_chooses_which_labels_come_back_misleads_nobody_who_reads_them(choose, is_seen):
+    """The credible interval takes labels for random ones, and misses, unless they are unlike those that are."""
     results = [told_by(choose, seed) for seed in range(12)]
     held = [r.design_interval[1, 0] <= SHARE + 1e-9 and r.design_interval[1, 1] >= SHARE - 1e-9 for r in results]
     believed = [r.interval[1, 0] <= SHARE <= r.interval[1, 1] for r in results]
     assert sum(held) >= stats.binom(12, 0.8).ppf(1e-3)
-    assert sum(believed) < 6
+    assert sum(believed) >= stats.binom(12, 0.8).ppf(1e-3) if is_seen else sum(believed) < 6
     assert np.mean([np.diff(r.design_interval[1]) for r in results]) < 1
 
 

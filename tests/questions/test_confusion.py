@@ -19,6 +19,13 @@ def told(question, **options):
     return a.result()
 
 
+def asked(question, n=54):
+    a = ba.assess(POOL, question, design="random", seed=0)
+    ids = a.ask(n).ids
+    a.tell(ids, LABELS[POOL.positions(ids)])
+    return a.result()
+
+
 class TestPrior:
     def test_the_informative_prior_is_the_mean_score_vector_of_every_predicted_class(self):
         prior = ba.assess(POOL, ba.ConfusionMatrix(), prior="informative").prior
@@ -91,7 +98,7 @@ def test_an_entry_has_the_dirichlet_multinomial_distribution():
 
 
 def test_costs_and_accuracy_of_a_learned_confusion_matrix_come_from_its_own_posterior():
-    matrix = told(ba.ConfusionMatrix(COST))
+    matrix = asked(ba.ConfusionMatrix(COST))
     np.testing.assert_allclose(matrix.cost.estimate, (COST * matrix.estimate).sum(1), rtol=1e-9)
     summary = matrix.summary()
     accuracy = np.diagonal(matrix.estimate) @ matrix.cells.weights
@@ -184,7 +191,7 @@ def test_the_most_frequent_confusions_come_first():
 
 
 def test_ranks_start_with_the_most_costly_class():
-    result = told(ba.MostCostly(COST, m=2))
+    result = asked(ba.MostCostly(COST, m=2))
     assert result.table()["group"][0] == result.estimate.argmax()
     assert result.rank.argmin() == result.probability_worst.argmax()
     worst = result.draws.argmax(1)
