@@ -195,13 +195,12 @@ def _accuracies(
     drawn[parts.source.row_cells] = cells.source.row_cells
     n = int(np.clip(_NUMBERS // len(of), _FEWEST_DRAWS, _MOST_DRAWS))
     rng = generator(session._seed, "parts")
-    ways = []
     # Parts of one predicted class are alike; of other groups labels say which are.
-    predicted = [are_of_predictions(kind) for kind in (cells, groups)]
-    for kind, group, other in ((cells, drawn, groups), (groups, of, cells)):
-        if are_of_predictions(kind) or not any(predicted):
-            prior: Any = accuracy_prior(kind, None, None, asked.default_strength)
-            ways.append(Alike(prior, group, strength_prior_of(other)))
+    kinds = [(cells, drawn, groups), (groups, of, cells)]
+    ways = []
+    for kind, group, other in [kind for kind in kinds if are_of_predictions(kind[0])] or kinds:
+        prior: Any = accuracy_prior(kind, None, None, asked.default_strength)
+        ways.append(Alike(prior, group, strength_prior_of(other)))
     theta = part_draws(ways, taught[:, 1], taught.sum(-1), rng, n)
     return group_accuracies(theta, sizes - labels, parts, of, asked.target)
 

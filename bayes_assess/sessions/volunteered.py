@@ -30,6 +30,9 @@ _ONE_IN, _ONE_IN_OF_GROUPS = 1_000, 100
 _ENOUGH = 10  # labels of each kind
 _FEWEST = 5  # labels that may have been chosen by what they say
 _ODDS = 20.0  # that they were not, before any label is known; even odds while fewer labels than enough were asked for
+_ODDS_OF_GROUPS = (
+    10.0  # the same of groups until then: without scores random labels are no more probable than any share
+)
 _UNLIKE = (
     "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
     f"makes them in fewer than one of {_ONE_IN_OF_GROUPS} campaigns: they were chosen by something that tells of "
@@ -256,7 +259,8 @@ def log_odds_of_random(
     if len(told) == 2 and [part.description for part in cells.parts] == [RESERVED]:
         of_class = log_chance_if_chosen(told[0] + told[1, ::-1])
         if_chosen = np.logaddexp(if_chosen, of_class) - np.log(2)
-    return float(np.log(_ODDS if asked.sum() >= _ENOUGH else 1.0) + evidence[0] - evidence[1] - if_chosen)
+    odds = _ODDS if asked.sum() >= _ENOUGH else _ODDS_OF_GROUPS
+    return float(np.log(odds) + evidence[0] - evidence[1] - if_chosen)
 
 
 def log_odds_by_prediction(session: Course, n_outcomes: int) -> float:
