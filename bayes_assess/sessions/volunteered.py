@@ -30,9 +30,8 @@ _ONE_IN, _ONE_IN_OF_GROUPS = 1_000, 100
 _ENOUGH = 10  # labels of each kind
 _FEWEST = 5  # labels that may have been chosen by what they say
 _ODDS = 20.0  # that they were not, before any label is known; even odds while fewer labels than enough were asked for
-_ODDS_OF_GROUPS = (
-    10.0  # the same of groups until then: without scores random labels are no more probable than any share
-)
+# The same of groups until then: without scores random labels are no more probable than any share.
+_ODDS_OF_GROUPS = 10.0
 _UNLIKE = (
     "Labels that were told without being asked for are unlike labels of like items that were asked for, as chance "
     f"makes them in fewer than one of {_ONE_IN_OF_GROUPS} campaigns: they were chosen by something that tells of "
