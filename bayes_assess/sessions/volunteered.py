@@ -46,6 +46,7 @@ _KNOWN_ALONE = (
     "Labels that were told without being asked for seem chosen by what they say, or by what else tells of it: the "
     "answer learns nothing of other items from them."
 )
+_FEW_TELL = f" {_ENOUGH} labels that are asked for can tell whether they are random ones after all."
 
 
 def believed_state(session: Course) -> State:
@@ -184,11 +185,17 @@ def said_of_chosen_labels(
             return (_UNLIKE,)
         log_odds = log_odds_of_random(question, prior, cells, random.counts, random.known)
         if min(log_odds, log_odds_by_prediction(session, random.counts.shape[1])) < 0:
-            return (_KNOWN_ALONE,)
+            return (_known_alone(session),)
         return (_BY_SCORES,) if chance_of_scores(session, cells) < 1 / _ONE_IN_OF_GROUPS else ()
     posterior = found.get("found")
     alone = posterior.known.any() if isinstance(posterior, MeasurePosterior) else found.get("known_alone")
-    return (_KNOWN_ALONE,) if alone else ()
+    return (_known_alone(session),) if alone else ()
+
+
+def _known_alone(session: Course) -> str:
+    """Say that labels count as known alone and, where few were asked for, that more of these could contradict it."""
+    n_asked = (session._items.n_labelled - session._items.n_volunteered) * session.question.labels_each
+    return _KNOWN_ALONE + _FEW_TELL * (n_asked < _ENOUGH)
 
 
 def learned_alone(session: Course) -> RandomLabels | None:

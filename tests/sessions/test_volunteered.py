@@ -77,6 +77,7 @@ QUESTIONS = [*MEASURES, ba.GroupAccuracy(by="site"), ba.ConfusionMatrix()]
 def test_labels_of_errors_alone_are_spoken_of(world, question):
     said = summary_after(world, question, errors(world))
     assert said.index("told without being asked for") < said.index(KNOWN)
+    assert "can tell whether they are random" not in said
 
 
 @pytest.mark.parametrize("question", [*MEASURES, QUESTIONS[-1]], ids=lambda question: question.name)
@@ -280,6 +281,7 @@ def test_what_labels_say_tells_that_they_were_chosen_before_any_was_asked_for(wo
         assert ((low <= truth) & (truth <= high)).all()
         assert (KNOWN in result.summary()) == seem_chosen
         assert ("expected before any label" in result.assumption) == seem_chosen
+        assert ("10 labels that are asked for can tell" in result.summary()) == seem_chosen
 
 
 def test_items_set_aside_may_be_right_or_wrong_beside_them(world):
