@@ -200,8 +200,10 @@ def _known_alone(session: Course) -> str:
 
 def learned_alone(session: Course) -> RandomLabels | None:
     """Return the labels of random items of a session's own groups, if they alone are learned from; None otherwise."""
+    if not session._items.n_volunteered:  # which is soon known, at every ask
+        return None
     random, counts = session._own_random_labels, np.asarray(session._state.counts)
-    if random is None or not session._items.n_volunteered:
+    if random is None:
         return None
     own = session.question, session.prior, session.cells
     return random if said_of_chosen_labels(session, *own, counts, {}, random) else None
