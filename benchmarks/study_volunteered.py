@@ -92,6 +92,16 @@ def _asked_alone(session: Any) -> Any:
     return session._volunteered.model
 
 
+def looks(session: ba.Assessment, labels: np.ndarray) -> Iterator[None]:
+    """Ask for labels and tell them, from one look to the next."""
+    n_told = session.labels_used
+    for look in LOOKS:
+        while session.labels_used < min(n_told + look, session.pool.n_items - BATCH):
+            ids = session.ask(BATCH).ids
+            session.tell(ids, labels[ids])
+        yield
+
+
 def campaign(pool: ba.Pool, labels: np.ndarray, told: np.ndarray, seed: int) -> dict[str, Any]:
     """Tell labels, ask for others, and say what every look found."""
     question = ba.Metric("f1", positive=1)
@@ -99,10 +109,7 @@ def campaign(pool: ba.Pool, labels: np.ndarray, told: np.ndarray, seed: int) -> 
     found |= {"log_odds": [], "unlike": []}
     session = ba.assess(pool, question, seed=seed, engine="eager")
     session.tell(told, labels[told])
-    for look in LOOKS:
-        while session.labels_used < min(len(told) + look, pool.n_items - BATCH):
-            ids = session.ask(BATCH).ids
-            session.tell(ids, labels[ids])
+    for _ in looks(session, labels):
         for way in WAYS:
             with taken_for(way):
                 low, high = session.result().interval
@@ -122,10 +129,7 @@ def campaign_on_groups(pool: ba.Pool, labels: np.ndarray, told: np.ndarray, seed
     found |= {"log_odds": [], "chance of labels": [], "chance of scores": []}
     session = ba.assess(pool, question, seed=seed, engine="eager")
     session.tell(told, labels[told])
-    for look in LOOKS:
-        while session.labels_used < min(len(told) + look, pool.n_items - BATCH):
-            ids = session.ask(BATCH).ids
-            session.tell(ids, labels[ids])
+    for _ in looks(session, labels):
         known = session.result().evidence
         for way in WAYS[1:]:
             evidence = replace(known, known_alone=len(told) if way == "known" else 0)

@@ -269,11 +269,22 @@ class Course(Labelling[Pool, Question, ItemBook]):
         drawn = self._handed_out
         items, codes = book.told
         of_drawn = np.isin(items, drawn)
-        some, codes = items[of_drawn], self._units.counted(codes[of_drawn])
-        of_random = np.zeros_like(counts)
-        np.add.at(of_random, (cells.source.cells_of(some), asked.outcomes_on(cells, self._pool, some, codes)), 1)
+        of_random = self._counted(asked, cells, items[of_drawn], codes[of_drawn], counts.shape[1])
         lost, aside = np.setdiff1d(drawn, items), np.setdiff1d(book.aside, drawn)
         return RandomLabels(of_random, by_cell(lost), counts - of_random, by_cell(aside))
+
+    def _counted(
+        self,
+        asked: Question,
+        cells: Cells,
+        items: Int[np.ndarray, " n"],
+        codes: Int[np.ndarray, " n"],
+        n_outcomes: int,
+    ) -> Int[np.ndarray, "K O"]:
+        """Count the labels of items, codes as they were told, by cell and outcome of a question."""
+        counts, codes = np.zeros((cells.n_cells, n_outcomes), np.int64), self._units.counted(codes)
+        np.add.at(counts, (cells.source.cells_of(items), asked.outcomes_on(cells, self._pool, items, codes)), 1)
+        return counts
 
     @property
     def _own_random_labels(self) -> RandomLabels | None:

@@ -16,7 +16,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import DesignError, OutputError
 from bayes_assess.sessions.campaign import Campaign
-from bayes_assess.sessions.volunteered import learned_alone
+from bayes_assess.sessions.volunteered import known_alone
 
 if TYPE_CHECKING:
     import duckdb
@@ -164,8 +164,8 @@ def label_weights(
         return total[cells, outcomes] / labelled[cells, outcomes]
     # Designs for measures let labels that nobody asked for stand for no others, and all do where they seem chosen.
     alone = session._items.volunteered(items) & (not design.plays_arms)
-    if design.plays_arms and learned_alone(session) is not None:
-        alone = ~np.isin(items, session._handed_out)
+    if design.plays_arms:
+        alone = np.isin(items, session._items.told[0][known_alone(session)])
     labelled, known = (np.bincount(cells, which, session.cells.n_cells) for which in (~alone, alone))
     stands_for = (session.cells.sizes - known) / np.maximum(labelled, 1)
     return np.where(alone, 1.0, stands_for[cells])

@@ -70,7 +70,7 @@ def learned_anew(
     others = np.zeros(state.counts.shape, np.int64)
     if not _can_be_compared(cells, session):
         return state, others
-    volunteered = _labels_of_others(session, question, cells, others.shape)
+    volunteered = _labels_of_others(session, question, cells, others.shape[1])
     held = _compared(state, cells, np.asarray(state.counts) - volunteered, volunteered)
     if held.seem_chosen or known_alone(session).any():
         return _believing(state, held.model), volunteered
@@ -98,7 +98,7 @@ def _of_asked_alone(session: Course) -> CurveLabels | None:
     state, cells = session._state, session.cells
     if not isinstance(state, BeliefState) or not _can_be_compared(cells, session) or bool(state.complete):
         return None
-    others = _labels_of_others(session, session.question, cells, state.counts.shape)
+    others = _labels_of_others(session, session.question, cells, state.counts.shape[1])
     asked = np.asarray(state.counts) - others
     held = session._volunteered
     if held is None or not (np.array_equal(held.asked, asked) and np.array_equal(held.others, others)):
@@ -217,15 +217,11 @@ def known_alone(session: Course) -> Bool[np.ndarray, " n"]:
     return session._items.volunteered(items) & (_of_asked_alone(session) is not None)
 
 
-def _labels_of_others(
-    session: Course, question: Question, cells: Cells, shape: tuple[int, ...]
-) -> Int[np.ndarray, "K O"]:
+def _labels_of_others(session: Course, question: Question, cells: Cells, n_outcomes: int) -> Int[np.ndarray, "K O"]:
     """Count the labels that nobody asked for by cell and outcome."""
     items, codes = session._items.told
     alone = session._items.volunteered(items)
-    others, some, codes = np.zeros(shape, np.int64), items[alone], session._units.counted(codes[alone])
-    np.add.at(others, (cells.source.cells_of(some), question.outcomes_on(cells, session._pool, some, codes)), 1)
-    return others
+    return session._counted(question, cells, items[alone], codes[alone], n_outcomes)
 
 
 def chance_of_labels(question: Question, asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]) -> float:
@@ -283,9 +279,8 @@ def log_odds_by_prediction(session: Course, n_outcomes: int) -> float:
         return np.inf
     cells, prior = session._by_prediction
     items, codes = session._items.told
-    of_cell, codes, other = cells.source.cells_of(items), session._units.counted(codes), _others(session, items)
-    counts = np.zeros((2, cells.n_cells, 2), np.int64)
-    np.add.at(counts, (other.astype(np.int64), of_cell, OF_PREDICTIONS.outcomes_on(cells, pool, items, codes)), 1)
+    other = _others(session, items)
+    counts = (session._counted(OF_PREDICTIONS, cells, items[kind], codes[kind], 2) for kind in (~other, other))
     return log_odds_of_random(OF_PREDICTIONS, prior, cells, *counts)
 
 
