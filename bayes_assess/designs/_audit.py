@@ -18,7 +18,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting
-from bayes_assess.estimators.ratio_losses import area_from_ratios, ratio_losses
+from bayes_assess.estimators.ratio_losses import area_from_ratios, between, ratio_losses
 from bayes_assess.measures.cell_measure import CellMeasure
 
 _MORE = 5.0  # random items for every uniform one, at most
@@ -139,12 +139,17 @@ def design_intervals(
     if audit.f.shape[0]:
         ratios = ratio_losses(measure.table)
         output = ratios.outputs if measure.sought is None else np.zeros_like(ratios.outputs)
-        together = np.bincount(output)[output]  # ratios of an output, or of all, all of which are to be held
+        n_bounds = 2 if measure.table.is_averaged else 1  # of which one holds below, and one above
+        # Ratios of an output, or of all, all of which are to be held.
+        together = np.bincount(output)[output] // n_bounds
         each = 1 - (1 - level) / together
         intervals = np.asarray(_intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), each))
-        intervals = np.where(ratios.sign[:, None] < 0, -intervals[..., ::-1], intervals)
-        for output in np.unique(ratios.outputs):
-            own = intervals[:, ratios.outputs == output]
+        outputs, sign = (part[: len(part) // n_bounds] for part in (ratios.outputs, ratios.sign))
+        if measure.table.is_averaged:
+            intervals = between(intervals, len(outputs))
+        intervals = np.where(sign[:, None] < 0, -intervals[..., ::-1], intervals)
+        for output in np.unique(outputs):
+            own = intervals[:, outputs == output]
             of_order = measure.table.is_ranking
             ends[:, output] = area_from_ratios(own[:, 0], own[:, 1]) if of_order else own.sum(1)
     return ends

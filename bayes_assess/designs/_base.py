@@ -23,7 +23,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess._tools.text import plural
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError, QuestionError
-from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.estimators.labelled_items import LabelledItems
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.belief import Belief
@@ -334,7 +334,12 @@ class Design(ABC, Generic[StateT]):
         raise DesignError(f"Design {self.name!r} does not know the probabilities with which it has drawn items.")
 
     def evidence(
-        self, state: StateT, seed: int, level: float, skipped: Int[np.ndarray, " K"], order: ScoreOrder | None = None
+        self,
+        state: StateT,
+        seed: int,
+        level: float,
+        skipped: Int[np.ndarray, " K"],
+        labelled: LabelledItems | None = None,
     ) -> dict[str, object]:
         """Return what labels say of a measure, fields of its result; nothing of designs that play arms.
 
@@ -346,8 +351,8 @@ class Design(ABC, Generic[StateT]):
             Of intervals.
         skipped : (K,) integers
             Items set aside.
-        order : ScoreOrder, optional
-            Where the labelled items stand, of measures of a ranking.
+        labelled : LabelledItems, optional
+            Of measures that tell the items of a cell apart, such as those of a ranking.
         """
         return {}
 

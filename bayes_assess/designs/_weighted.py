@@ -22,7 +22,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.designs._base import Design, MemoryT, WeighedLabels, check_drawn
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.estimators.labelled_items import LabelledItems
 from bayes_assess.estimators.weighted import (
     Estimate,
     Steps,
@@ -228,19 +228,19 @@ class WeightedDesign(Design[WeightedState]):
         seed: int,
         level: float,
         skipped: Int[np.ndarray, " K"],
-        order: ScoreOrder | None = None,
+        labelled: LabelledItems | None = None,
     ) -> dict[str, object]:
         """Return fields of `Weighted`; measures of a ranking are exact once all items are labelled."""
         with engine.eager(self.is_eager(state)):
-            return self._evidence(state, order)
+            return self._evidence(state, labelled)
 
     @x64
-    def _evidence(self, state: WeightedState, order: ScoreOrder | None) -> dict[str, object]:
+    def _evidence(self, state: WeightedState, labelled: LabelledItems | None) -> dict[str, object]:
         answer, covariance = engine.tree_map(np.asarray, _answered(self, state))
         answer = self.on_host(answer, state.measure)
-        if order is not None and answer.exact:
+        if labelled is not None and answer.exact:
             table: Any = state.measure.table
-            answer = answer._replace(value=order.values(table, np.zeros((1, 1)), np.zeros(1, np.int64))[0])
+            answer = answer._replace(value=labelled.values(table, np.zeros((1, 1)), np.zeros(1, np.int64))[0])
         return {"answer": answer, "all_covariances": covariance, "tree": self.label_tree(state)}
 
     def measuring(self, state: WeightedState, measure: CellMeasure, name: str) -> WeightedState:

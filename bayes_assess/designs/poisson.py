@@ -165,6 +165,12 @@ class Poisson(RandomSize, Stratifying):
         nothing = xp.zeros(state.counts.shape)
         model: LabelModel = ScoreLabels(self.lam * state.prior + (1 - self.lam) / n_classes, nothing)
         if self.labels == "curve":
+            if reward.table.is_averaged:
+                raise DesignError(
+                    f"Losses of {', '.join(reward.table.outputs)} differ by the scores within a stratum, and design "
+                    f"{self.name!r} with labels='curve' takes them for alike: 'variance_reduction' can serve them, or "
+                    "'poisson' with labels='scores'."
+                )
             about: Any = cells  # of an event
             model = CurveLabels.before_labels(about.events, n_classes)
         return replace(state, memory=RoundSums.before_labels(state.counts.shape, model, self.random_size))

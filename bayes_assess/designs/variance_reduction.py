@@ -24,6 +24,7 @@ from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.contradiction import contradicting_level
+from bayes_assess.estimators.labelled_items import LabelledItems
 from bayes_assess.estimators.posterior_measure import (
     Completion,
     PosteriorMeasure,
@@ -33,7 +34,6 @@ from bayes_assess.estimators.posterior_measure import (
     posterior_measure,
 )
 from bayes_assess.estimators.rough_measure import rough_measure_draws
-from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.calibration_curve import drawn, prior_curves
@@ -281,13 +281,13 @@ class VarianceReduction(Design[BeliefState]):
         seed: int,
         level: float,
         skipped: Int[np.ndarray, " K"],
-        order: ScoreOrder | None = None,
+        labelled: LabelledItems | None = None,
     ) -> dict[str, object]:
         """Return fields of `Believed`."""
-        fields: dict[str, object] = {"found": self.posterior(state, seed, level, order=order)}
+        fields: dict[str, object] = {"found": self.posterior(state, seed, level, labelled=labelled)}
         labels = np.asarray(state.counts)
         if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):
-            fields["supposed"] = partial(self.supposing, self.eager_state(state), seed, skipped, order)
+            fields["supposed"] = partial(self.supposing, self.eager_state(state), seed, skipped, labelled)
         return fields
 
     def measuring(self, state: BeliefState, measure: CellMeasure, name: str) -> BeliefState:
@@ -302,13 +302,15 @@ class VarianceReduction(Design[BeliefState]):
         return replace(state, measure=measure, remaining=remaining, audit=state.audit._replace(f=state.audit.f[:0]))
 
     def posterior(
-        self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None = None
+        self, state: BeliefState, seed: int, level: float, labelled: LabelledItems | None = None
     ) -> MeasurePosterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
         with engine.eager(self.is_eager(state)), in_64_bits():
-            return self._posterior(engine.fetched(state), seed, level, order)
+            return self._posterior(engine.fetched(state), seed, level, labelled)
 
-    def _posterior(self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None) -> MeasurePosterior:
+    def _posterior(
+        self, state: BeliefState, seed: int, level: float, labelled: LabelledItems | None
+    ) -> MeasurePosterior:
         table_size = state.measure.n_attributes * state.measure.n_outcomes
         n = min(_N_RESULT, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
         share, strength, cautious = drawn(state.belief, n)
@@ -321,7 +323,7 @@ class VarianceReduction(Design[BeliefState]):
         bets, settled = engine.tree_map(lambda part: part[None], audit.bets), np.asarray(state.settled_counts)[None]
         ends, sure = _two_levels(audit, bets, settled, state.measure, level)
         return MeasurePosterior(
-            draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order, known=known),
+            draws=measure_draws(rng, state.measure, share, strength, events, completed, labelled=labelled, known=known),
             curves=share,
             strength=strength,
             cautious=cautious,
@@ -340,7 +342,7 @@ class VarianceReduction(Design[BeliefState]):
         state: BeliefState,
         seed: int,
         items: Int[np.ndarray, " K"],
-        order: ScoreOrder | None = None,
+        labelled: LabelledItems | None = None,
         *,
         by_prediction: bool,
     ) -> tuple[bool, Bool[np.ndarray, " k"], Supposed, Supposed]:
@@ -367,13 +369,13 @@ class VarianceReduction(Design[BeliefState]):
             share, strength, cautious = drawn(belief, _N_RESULT)
             curves = _with_groups(rng, belief.coordinates, share, strength, events + supposed)
             values = measure_draws(
-                rng, state.measure, curves, strength, events, supposed=supposed, order=order, known=known
+                rng, state.measure, curves, strength, events, supposed=supposed, labelled=labelled, known=known
             )
             return Supposed(values, cautious)
 
         with engine.eager(), in_64_bits():
             own = [measure_values(state.measure, (events + known)[None, :, 1] + part) for part in (having, without)]
-            concerned = own[0][0] != own[1][0] if order is None else np.ones(own[0].shape[1], bool)
+            concerned = own[0][0] != own[1][0] if labelled is None else np.ones(own[0].shape[1], bool)
             return by_prediction, concerned, drawn_if(without, having), drawn_if(having, without)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.estimators.labelled_items import LabelledItems
 from bayes_assess.estimators.posterior_measure import added_by_attribute, values_by_attribute
-from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.measures.cell_measure import CellMeasure
 
 _NUMBERS = 4_000_000  # of labels of all cells, at once
@@ -21,7 +21,7 @@ def measure_draws_of_labels(
     weights: Float[np.ndarray, " S"],
     counts: Int[np.ndarray, "K O"],
     n: int,
-    order: ScoreOrder | None = None,
+    labelled: LabelledItems | None = None,
 ) -> Float[np.ndarray, "n k"]:
     """Draw the pool's measures from draws of the probabilities of labels.
 
@@ -37,8 +37,8 @@ def measure_draws_of_labels(
         Labelled items. Where labels are draws from p(y | x), no item is known by them.
     n : int
         Draws to return; every one takes a draw of `labels`, and labels of all other items.
-    order : ScoreOrder, optional
-        Where the labelled items stand, of measures of a ranking.
+    labelled : LabelledItems, optional
+        Of measures that tell the items of a cell apart, such as those of a ranking.
 
     Examples
     --------
@@ -59,9 +59,10 @@ def measure_draws_of_labels(
         share = np.asarray(labels[some], np.float64)
         share = share / share.sum(-1, keepdims=True)
         missing = rest[:, None] * share if measure.stochastic else rng.multinomial(rest, share)
-        if order is not None:
+        if labelled is not None:
             table: Any = measure.table
-            values.append(order.values(table, missing[..., table.losses.positive], rest))
+            event = 1 if table.is_averaged else table.losses.positive
+            values.append(labelled.values(table, missing[..., event], rest))
             continue
         values.append(values_by_attribute(measure, added_by_attribute(measure, missing + known)))
     return np.concatenate(values)

@@ -10,7 +10,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.estimators.certain_bounds import certain_bounds
-from bayes_assess.estimators.ratio_losses import Ratios, nonzero_losses, ratio_losses, ratios_apart
+from bayes_assess.estimators.ratio_losses import Ratios, between, nonzero_losses, ratio_losses, ratios_apart
 from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.measures.cell_measure import CellMeasure
 
@@ -91,6 +91,8 @@ def possible_values(
     if table.is_curve:
         curve: Any = table
         return _of_curve(counts[..., curve.positive], counts.sum(-1), unlabelled)
+    if table.is_averaged:
+        return _of_averaged(table, counts, unlabelled, ends)
     rows, left = counts.reshape(-1, *counts.shape[-2:]), unlabelled.reshape(-1, unlabelled.shape[-1])
     plain: Any = table
     every = ratios_apart(plain, asked)
@@ -124,6 +126,24 @@ def _of_one_item(table: Any, ends: Float[np.ndarray, "*batch k 2"]) -> Float[np.
         values = np.asarray(table.value(table.mean(np.eye(table.losses.n_classes)[:, None])))
     low, high = values.min(0), values.max(0)
     return np.where((high - low <= _ROUNDING)[:, None], np.stack([low, high], axis=-1), ends)
+
+
+def _of_averaged(
+    table: LossTable | PRCurveTable,
+    counts: Float[np.ndarray, "*batch A C"],
+    unlabelled: Float[np.ndarray, "*batch A"],
+    ends: Float[np.ndarray, "*batch k 2"],
+) -> Float[np.ndarray, "*batch k 2"]:
+    """Bound means by the least and the greatest losses of items."""
+    ratios, batch = ratio_losses(table), counts.shape[:-2]
+    n = len(ratios.outputs) // 2
+    given = counts.reshape(-1, *counts.shape[-2:]), unlabelled.reshape(-1, unlabelled.shape[-1])
+    found = _of_ratios(ratios._replace(sign=np.ones(2 * n)), *given)
+    bounds = between(np.moveaxis(found, 0, -2), n)
+    bounds = np.where(ratios.sign[:n, None] < 0, -bounds[..., ::-1], bounds)
+    for output in np.unique(ratios.outputs):
+        ends[..., output, :] = bounds[:, ratios.outputs[:n] == output].sum(1).reshape(*batch, 2)
+    return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
 
 
 def settled_outputs(table: LossTable, open_: Bool[np.ndarray, "N A"]) -> Bool[np.ndarray, "N k"]:

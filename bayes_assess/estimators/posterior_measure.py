@@ -14,7 +14,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
-from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.estimators.labelled_items import LabelledItems
 from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.error_labels import ErrorLabels
@@ -215,7 +215,7 @@ def measure_draws(
     counts: Int[Array, "K 2"],
     completion: Completion | None = None,
     supposed: Int[np.ndarray, "K 2"] | int = 0,
-    order: ScoreOrder | None = None,
+    labelled: LabelledItems | None = None,
     known: Int[np.ndarray, "K 2"] | int = 0,
 ) -> Float[np.ndarray, "n k"]:
     """Draw the pool's measures, one for every curve.
@@ -233,8 +233,8 @@ def measure_draws(
     supposed : (K, 2) integers, optional
         Items without a label of which it is supposed that they are without and with the event, where these are all
         outcomes; the curves have learned it.
-    order : ScoreOrder, optional
-        Where the labelled items stand, of measures of a ranking.
+    labelled : LabelledItems, optional
+        Of measures that tell the items of a cell apart, such as those of a ranking.
     known : (K, 2) integers, optional
         Further labelled items, from which nothing is learned.
 
@@ -251,9 +251,9 @@ def measure_draws(
     supposed, known = (np.broadcast_to(items, counts.shape) for items in (supposed, known))
     rest = np.asarray(measure.size) - (counts + known + supposed).sum(-1)
     events = _event_draws(rng, rest, curves, strength, counts + supposed)
-    if order is not None:
+    if labelled is not None:
         table: Any = measure.table
-        return order.values(table, events + supposed[:, 1], rest + supposed.sum(-1))
+        return labelled.values(table, events + supposed[:, 1], rest + supposed.sum(-1))
     if completion is None or completion.errors.is_trivial:
         return measure_values(measure, events + (counts + known + supposed)[:, 1])
     return _completed(rng, measure, events, rest - events, completion)

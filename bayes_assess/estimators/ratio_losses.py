@@ -6,6 +6,7 @@ Those are the measures that audits alone can answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +15,8 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
-from bayes_assess.measures._losses import SparseLosses
+from bayes_assess.measures import AveragedTable, Difference, LossTable, PRCurveTable, RankingTable, area
+from bayes_assess.measures._losses import DenseLosses, SparseLosses
 
 if TYPE_CHECKING:
     from bayes_assess.measures._stacked import Part
@@ -32,7 +33,8 @@ class Ratios(NamedTuple):
     Attributes
     ----------
     outputs : (J,) integers
-        The output that every ratio belongs to; an area under the ROC curve has two, which are not added.
+        The output that every ratio belongs to; an area under the ROC curve has two, which are not added. Of an
+        `AveragedTable` the least ratios come first, and then as many of the greatest.
     sign : (J,)
         1, or -1 where it is subtracted.
     ranges : (J, 2)
@@ -221,6 +223,11 @@ def area_from_ratios(
     return np.stack([some.min(-1), some.max(-1)], axis=-1)
 
 
+def between(ends: Float[np.ndarray, "*batch J 2"], n: int) -> Float[np.ndarray, "*batch n 2"]:
+    """Bound n ratios of losses that lie between others by bounds of the least, the first n, and of the greatest."""
+    return np.stack([ends[..., :n, 0], ends[..., n:, 1]], axis=-1)
+
+
 class _Affine(NamedTuple):
     """A function of mean losses that is zero + losses @ steps."""
 
@@ -271,4 +278,20 @@ def _values(g: Callable[[Array], Array], risks: Float[np.ndarray, "N D"]) -> Flo
     return np.where(np.isfinite(values), values, 0.0)
 
 
-_OF_TABLES: dict[type, Callable[[Any], Ratios]] = {PRCurveTable: _of_curve, RankingTable: _of_ranking}
+def _of_averaged(table: AveragedTable) -> Ratios:
+    """Return the ratios of the least losses of items, and then as many of the greatest, if all have one denominator."""
+    ends = [_of_losses(replace(table, losses=DenseLosses(losses)), None) for losses in (table.lowest, table.highest)]
+    f, g = (np.stack([getattr(ratios, part) for ratios in ends]) for part in ("f", "g"))
+    outputs = ends[0].outputs
+    others = outputs[(g[0] != g[1]).any((1, 2))]
+    kept = np.flatnonzero(~np.isin(outputs, others))
+    kept = kept[np.searchsorted(outputs[kept], outputs[kept], side="right") <= _MOST // 2]
+    outputs, sign, ranges = (np.concatenate([part[kept], part[kept]]) for part in ends[0][:3])
+    return Ratios(outputs, sign, ranges, np.concatenate([f.min(0)[kept], f.max(0)[kept]]), np.concatenate(g[:, kept]))
+
+
+_OF_TABLES: dict[type, Callable[[Any], Ratios]] = {
+    PRCurveTable: _of_curve,
+    RankingTable: _of_ranking,
+    AveragedTable: _of_averaged,
+}

@@ -6,6 +6,8 @@ samplers and simulators take means, values, gradients and variances. `value_of` 
 Where items have several labels each, `multilabel_measure` finds measures with losses of whole sets of labels.
 """
 
+from bayes_assess.measures._averaged import AveragedTable as AveragedTable
+from bayes_assess.measures._averaged import averaged as averaged
 from bayes_assess.measures._centred import alike_outputs as alike_outputs
 from bayes_assess.measures._centred import centred_table as centred_table
 from bayes_assess.measures._classification import mean_of as mean_of

@@ -85,6 +85,7 @@ class LossTable:
     is_curve: ClassVar[bool] = False  # True of a `PRCurveTable`
     is_of_scores: ClassVar[bool] = False  # True where attributes are levels of the score
     is_ranking: ClassVar[bool] = False  # True of a `RankingTable`
+    is_averaged: ClassVar[bool] = False  # True of an `AveragedTable`
 
     @property
     def n_attributes(self) -> int:

@@ -123,6 +123,7 @@ class PRCurveTable:
     is_curve: ClassVar[bool] = True
     is_of_scores: ClassVar[bool] = True
     is_ranking: ClassVar[bool] = False
+    is_averaged: ClassVar[bool] = False
     graded: ClassVar[bool] = False
 
     def for_outcomes(self, n_outcomes: int, positive: int) -> PRCurveTable:

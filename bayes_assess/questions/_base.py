@@ -14,7 +14,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.estimators.labelled_items import LabelledItems
 from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, label_counts
@@ -392,7 +392,7 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         """Return what the result needs to know of the pool beside cells and counts, fields of its class."""
         return {}
 
-    def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
+    def labelled_items(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> LabelledItems | None:
         """Return where items with these labels stand in the order of the scores, if that is what is measured."""
         return None
 
@@ -426,8 +426,8 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
         """Return what labels say of what is asked, fields of its result: what the design finds, unless items say it."""
         if told.given is not None:
             return told.given(told)
-        order = self.order_of(told.pool, told.cells, told.codes)
-        return told.design.evidence(told.state, told.seed, told.level, told.skipped, order)
+        labelled = self.labelled_items(told.pool, told.cells, told.codes)
+        return told.design.evidence(told.state, told.seed, told.level, told.skipped, labelled)
 
     def group_sizes(self, cells: Cells) -> Int[np.ndarray, " G"] | None:
         """Count the items of every group that is asked about, None if these are no groups."""

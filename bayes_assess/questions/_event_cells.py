@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.measures import LossTable, PRCurveTable
+from bayes_assess.estimators.item_losses import ItemLosses, item_losses
+from bayes_assess.measures import AveragedTable, LossTable, PRCurveTable, averaged
 from bayes_assess.measures.cell_measure import CellMeasure
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import MOST_RATINGS
@@ -51,11 +53,30 @@ class MetricCells(Cells):
         return labels
 
 
+class OfItems(NamedTuple):
+    """Losses of items that differ within cells.
+
+    Attributes
+    ----------
+    codes : (M,) integers
+        Attribute of every item.
+    table : LossTable
+        Losses of attributes.
+    means : AveragedTable
+        Those of cells.
+    """
+
+    codes: Int[np.ndarray, " M"]
+    table: LossTable
+    means: AveragedTable
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EventCells(MetricCells):
     """Cells of a design with a belief on one event of every label, which is all that the measure depends on."""
 
     events: CellEvents
+    of_items: OfItems | None = None
 
     @property
     def subject(self) -> Subject:
@@ -67,6 +88,13 @@ class EventCells(MetricCells):
         if not self.events.subject.decides:
             return labels
         return (labels == self.events.subject.event[self.source.rows_of(items)]).astype(np.int64)
+
+    def labelled_items(self, labels: Int[np.ndarray, " M"]) -> ItemLosses:
+        """Return what items with these labels lose, where cells take losses at their means; -1 is none."""
+        assert self.of_items is not None
+        event, items = np.full(len(labels), -1), np.flatnonzero(labels >= 0)
+        event[items] = self.outcomes(items, labels[items])
+        return item_losses(*self.of_items, self.source.row_cells, self.sizes, event)
 
 
 def metric_cells(cells: Cells) -> MetricCells:
@@ -84,6 +112,7 @@ def event_cells(
     table: LossTable | PRCurveTable,
     strata: RankStrata,
     seed: int,
+    alike: Int[np.ndarray, " M"] | None = None,
 ) -> EventCells:
     """Collapse a pool for a belief on one event of every label.
 
@@ -100,8 +129,14 @@ def event_cells(
     strata : RankStrata
     seed : int
         Decides the order of items within cells.
+    alike : (M,) integers, optional
+        Groups of items within which losses differ by the scores alone; cells of them take the losses at their means.
     """
-    if subject.decides:
+    apart = None
+    if alike is not None:
+        apart = merged(codes, table, subject)
+        codes, attributes = alike, np.arange(int(alike.max()) + 1)
+    elif subject.decides:
         codes, table = merged(codes, table, subject)
         attributes = np.arange(table.n_attributes)
         if subject.votes is not None:  # items of one attribute on which the judges vote alike
@@ -133,9 +168,15 @@ def event_cells(
     names = np.array([f"{blocks.names[b]}, {a}" for b, a in zip(block, kind, strict=True)])
     joint = Partition(cell.astype(np.min_scalar_type(len(distinct) - 1)), names, blocks.description, note=blocks.note)
     plain = cells(pool, joint, seed=seed)
+    attribute, of_items = attributes[kind].astype(np.int64), None
+    if apart is not None:
+        code, of_attributes = apart
+        assert isinstance(of_attributes, LossTable)  # no curve, whose losses depend on no score
+        table, attribute = averaged(code, of_attributes, cell, plain.n_cells), np.arange(plain.n_cells)
+        of_items = OfItems(code, of_attributes, table)
     measure = CellMeasure(
         table=table,
-        attribute=attributes[kind].astype(np.int64),
+        attribute=attribute,
         block=block.astype(np.int64),
         size=plain.sizes,
         predicted=np.zeros(plain.n_cells),
@@ -156,7 +197,7 @@ def event_cells(
     if subject.votes is not None:
         coordinates = with_votes(coordinates, subject.votes, cell, pool.multiplicity)
     events = CellEvents(subject, coordinates, *about)
-    return EventCells(**vars(plain), measure=measure, events=events)
+    return EventCells(**vars(plain), measure=measure, events=events, of_items=of_items)
 
 
 def crossed_losses(

@@ -280,6 +280,29 @@ def _about_agreement(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
     return all(spec.name in _MEANS for spec in specs)
 
 
+def takes_scores(specs: Sequence[Measure | PRCurveMeasure], n_classes: int) -> bool:
+    """Tell whether what an item loses depends on its score, such as its part in a Brier score."""
+    return any(_takes_score(spec, n_classes) for spec in specs)
+
+
+def _takes_score(one: Measure | PRCurveMeasure, n_classes: int) -> bool:
+    if isinstance(one, PRCurveMeasure) or one.real or one.ranking is not None:
+        return False
+    return one.for_classes(n_classes).score_kind is not None
+
+
+def alike_but_for_scores(
+    pool: Pool, specs: Sequence[Measure | PRCurveMeasure], by: str | None
+) -> Int[np.ndarray, " M"] | None:
+    """Group items whose losses differ by their scores alone; None where scores make no difference."""
+    if not takes_scores(specs, pool.n_classes):
+        return None
+    codes = pool.predictions.astype(np.int64)
+    if by is not None and by != RESERVED:
+        codes = codes + pool.n_classes * pool.groups.factorised(by)[1]
+    return np.unique(codes, return_inverse=True)[1]
+
+
 def is_of_labels(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
     """Tell whether only labels matter: predictions and scores are a proxy, however biased."""
     return all(spec.name in ("rate", "mean") for spec in specs)
@@ -288,8 +311,9 @@ def is_of_labels(specs: Sequence[Measure | PRCurveMeasure]) -> bool:
 def _about_positive(specs: Sequence[Measure | PRCurveMeasure], positive: int | None, n_classes: int) -> bool:
     if specs[0].is_curve:
         return n_classes == 2 or positive is not None
-    plain = all(_is_plain(spec, n_classes) or spec.ranking is not None for spec in specs)
-    return plain and (n_classes == 2 or (positive is not None and all(spec.binary for spec in specs)))
+    if any(spec.real for spec in specs):
+        return False
+    return n_classes == 2 or (positive is not None and all(spec.binary for spec in specs))
 
 
 def merged(

@@ -14,8 +14,9 @@ from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.designs import WEIGHTED, Design, State
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.labelled_items import LabelledItems
 from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
-from bayes_assess.estimators.score_order import ScoreOrder, score_order
+from bayes_assess.estimators.score_order import score_order
 from bayes_assess.measures import (
     OF_CLASSES_THAT_OCCUR,
     Measure,
@@ -37,7 +38,16 @@ from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
 from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
 from bayes_assess.questions._column_names import check_by, checked_names
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells, metric_cells
-from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
+from bayes_assess.questions._events import (
+    MOST_CLASSES,
+    Subject,
+    alike_but_for_scores,
+    can_believe,
+    has_event,
+    of_label_sets,
+    subject_of,
+    takes_scores,
+)
 from bayes_assess.questions._measures_answered import MeasuresAnswered, cell_measure, cells_table
 from bayes_assess.questions._other_measures import check_same_event, measured_on
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
@@ -175,7 +185,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         return ("mse", "bias", "divergence")
 
     def default_design_on(self, pool: Pool) -> str:
-        """Return ``"variance_reduction"`` for measures of predictions and labels, else ``"adaptive"``."""
+        """Return ``"variance_reduction"`` where a belief on labels can answer the measure, else ``"adaptive"``."""
         return self.default_design if self._is_believable(pool) else "adaptive"
 
     def default_designs_on(self, pool: Pool) -> tuple[str, ...]:
@@ -207,7 +217,8 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         codes, table = self.losses(pool)
         if cuts_ranks(strata):
             subject, ranked = self._subject(pool)
-            return event_cells(pool, subject, ranked, codes, table, strata, seed)
+            alike = alike_but_for_scores(pool, combine(self.measure), self.by)
+            return event_cells(pool, subject, ranked, codes, table, strata, seed, alike)
         joint, attribute, block = crossed_losses(codes, table, _blocks(pool, strata), self.name)
         plain = cells(pool, joint, seed=seed)
         measure = CellMeasure(
@@ -242,8 +253,8 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         if not self._is_believable(pool):
             raise QuestionError(
                 "Calibration curves, of design 'variance_reduction' and of 'poisson' with labels='curve', serve "
-                f"measures of predictions and labels, of up to {MOST_CLASSES} classes, and of several systems those of "
-                f"two classes; {self.name} is none of them. "
+                f"measures of predictions and labels, of up to {MOST_CLASSES} classes, of two classes those of several "
+                f"systems, too, and of scores of items in memory; {self.name} is none of them. "
                 "'adaptive' can serve it, and 'poisson' with labels='scores'."
             )
         return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.systems, self.by)
@@ -254,6 +265,8 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
 
     def _is_believable(self, pool: Pool) -> bool:
         specs = combine(self.measure)
+        if takes_scores(specs, pool.n_classes) and pool.multiplicity is not None:  # whose items are not at hand
+            return False
         has_one_event = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
         return has_one_event or can_believe(specs, pool.n_classes, len(self.systems))
 
@@ -323,17 +336,21 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
         """Whether what is measured is the order of all scores."""
         return any(spec.ranking is not None for spec in combine(self.measure))
 
-    def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
-        """Return where items with these labels stand in the order of the scores; -1 is none. None if it is no matter.
+    def labelled_items(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> LabelledItems | None:
+        """Return where items with these labels stand in the order of the scores, or what they lose by these.
+
+        -1 is no label; None if that is no matter.
 
         Examples
         --------
         >>> import bayes_assess as ba
         >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
         >>> asked = ba.Metric("roc_auc")
-        >>> asked.order_of(pool, asked.setting(pool).cells, np.array([0, 1, -1, -1])).open.tolist()
+        >>> asked.labelled_items(pool, asked.setting(pool).cells, np.array([0, 1, -1, -1])).open.tolist()
         [0, 0, 1, 1]
         """
+        if isinstance(cells, EventCells) and cells_table(cells).is_averaged:
+            return cells.labelled_items(labels)
         if not self.is_of_order:
             return None
         scores, positive = curve_scores(pool, self.positive)

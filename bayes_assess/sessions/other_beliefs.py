@@ -120,9 +120,9 @@ class Other:
         labels, counts = other_labels(self.posterior, cells, self.pool), np.asarray(known.state.counts)
         pi, weights = np.asarray(labels.pi), np.asarray(labels.weights)
         n = int(np.clip(_NUMBERS // pi[0].size, _FEWEST, _MOST))
-        order = self.question.order_of(self.pool, cells, known.codes)
+        labelled = self.question.labelled_items(self.pool, cells, known.codes)
         rng = generator(known.seed, "posterior of a measure")
-        draws = measure_draws_of_labels(rng, cells.measure, pi, weights, counts, n, order)
+        draws = measure_draws_of_labels(rng, cells.measure, pi, weights, counts, n, labelled)
         return {"given": draws, "posterior": pi}
 
 

@@ -279,7 +279,7 @@ def _by_curves(session: Campaign, asked: Question, level: float, refused: Questi
     _check_follows_scores(session, asked.name, asked, campaign)
     state, _ = _learned_anew(session, campaign)
     cells, skipped = campaign.cells, campaign._items.skipped_by_cell
-    evidence = design.evidence(state, seed, level, skipped, asked.order_of(pool, cells, book.label))
+    evidence = design.evidence(state, seed, level, skipped, asked.labelled_items(pool, cells, book.label))
     parts = asked, cells, campaign.prior, state.counts, evidence
     return session._answered(*parts, level=level, skipped=skipped, notes=(_drawn_for(session, _LEARNED),))
 
@@ -345,7 +345,7 @@ def _follows_scores(session: Campaign, asked: Question, other: Campaign) -> bool
     cells = metric_cells(other.cells)
     drawn, cell = session.cells.source.row_cells, cells.source.row_cells
     kind = np.asarray(cells.measure.attribute)[cell]
-    if cells.measure.table.is_of_scores:
+    if cells.measure.table.is_of_scores or cells.measure.table.is_averaged:
         kind = np.zeros_like(kind)  # kinds are levels of the score
     ranked = asked.ranked(other.pool)
     if ranked is not None and ranked.announced is not None:  # which are ranked before the others

@@ -157,7 +157,10 @@ def test_what_a_curve_cannot_serve_is_refused():
     several = ba.Pool(predictions=["cat;dog", "-"], multilabel=True)
     with pytest.raises(DesignError, match="takes every item to have one label"):
         ba.assess(several, ba.Metric("f1_micro"), design=CURVE)
+    three = ba.Pool(scores=[[0.2, 0.3, 0.5], [0.6, 0.1, 0.3]])
     with pytest.raises(QuestionError, match=r"Metric.brier_score_loss. is none of them.*labels='scores'"):
+        ba.assess(three, ba.Metric("brier_score_loss"), design=CURVE)
+    with pytest.raises(DesignError, match=r"brier_score_loss differ by the scores within a stratum.*labels='scores'"):
         ba.assess(POOL, ba.Metric("brier_score_loss"), design=CURVE)
 
 
