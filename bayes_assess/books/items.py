@@ -24,6 +24,7 @@ from bayes_assess.pool.source import ItemSource
 
 _SKIPPED, _UNSEEN, _PENDING = -3, -2, -1  # in place of a label's code
 _LOOKED_AT = 32  # places per item that is wanted, at first
+_TIMES, _LEAST, _MOST = 4, 20, 256  # random items beside those that nobody asked for: for each, and of a cell
 
 
 class ItemBook:
@@ -191,6 +192,22 @@ class ItemBook:
                 "returns every item of a cell at one."
             )
         return found
+
+    def random_beside(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """Return random items of the cells of some that nobody asked for, other ones than these.
+
+        There are four for each of them, if the cells have so many, from 20 to 256 of a cell.
+        """
+        chosen = np.bincount(self.cells_of(items), minlength=self.cells.n_cells)
+        which = np.flatnonzero(chosen)
+        wanted = np.clip(_TIMES * chosen[which], _LEAST, _MOST)
+        n_looked = np.minimum(wanted + chosen[which], self.cells.sizes[which])
+        starts = np.cumsum(n_looked) - n_looked
+        cells, ranks = np.repeat(which, n_looked), np.arange(n_looked.sum()) - np.repeat(starts, n_looked)
+        looked = self._at(cells, ranks)
+        free = ~np.isin(looked, items)
+        before = np.cumsum(free) - free  # free ones of all cells that come first
+        return looked[free & (before - np.repeat(before[starts], n_looked) < np.repeat(wanted, n_looked))]
 
     @property
     def _ordered(self) -> ItemSource:

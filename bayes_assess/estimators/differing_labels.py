@@ -8,6 +8,7 @@ variance is that of Mantel and Haenszel (1959). Differences of blocks add up:
 
 with the means r_b and s_b over both kinds of labels of the event, less its expected probability, and its variance v_b.
 Scores say so before labels do: of random items of a block those of either kind are as high, and as far from the middle.
+So do columns of the pool: of random items as many are of every site or month.
 
 Whether a belief that has learned the labels that were asked for explains the others is another question, which needs no
 like items. Labels that were chosen by what they say, such as positive ones alone, have the event as often as whoever
@@ -22,6 +23,7 @@ from scipy.special import betaln, ndtr
 from bayes_assess._tools.shapes import Bool, Float, Int
 
 _OF_BLOCK = 20  # labels of neighbouring cells that make up a block
+_FEWEST_OF_KIND = 5  # items among those that others chose, by expectation
 
 
 def chance_of_difference(
@@ -112,6 +114,47 @@ def chance_of_unlike_scores(
     if not known.any():
         return 1.0
     return float(min(1.0, 2 * np.min(2 * ndtr(-np.abs(sums[known]) / np.sqrt(variances[known])))))
+
+
+def chance_of_unlike_kinds(
+    cell: Int[np.ndarray, " n"], kind: Int[np.ndarray, " n"], other: Bool[np.ndarray, " n"]
+) -> float:
+    """Return how probable kinds so unlike are, within cells, if all items are random ones of these.
+
+    The difference of the kind that differs most is held against chance as that of an event is, by half an item less,
+    times the number of kinds. Kinds of which fewer than five are expected, or are expected to be missing, among others'
+    items are left out.
+
+    Parameters
+    ----------
+    cell : (n,) integers
+        Cell of every item.
+    kind : (n,) integers from 0
+        Such as its site.
+    other : (n,) booleans
+        Whether nobody asked for its label.
+
+    Examples
+    --------
+    >>> cell, month = np.zeros(60, int), np.arange(60) % 2
+    >>> f"{chance_of_unlike_kinds(cell, month, (month == 0) & (np.arange(60) > 20)):.6f}"
+    '0.000000'
+    >>> chance_of_unlike_kinds(cell, month, np.arange(60) > 40)
+    1.0
+    """
+    _, cell = np.unique(cell, return_inverse=True)
+    n_told = np.bincount(cell, weights=other)
+    n = np.bincount(cell).astype(np.float64)
+    factor = n_told * (n - n_told) / np.maximum(n * n * (n - 1), 1)
+    found: list[float] = []
+    for one in np.flatnonzero(np.bincount(kind) >= _FEWEST_OF_KIND):
+        of_kind = np.bincount(cell, weights=kind == one)
+        told = np.bincount(cell, weights=(kind == one) & other)
+        expected, variance = (n_told * of_kind / n).sum(), (factor * of_kind * (n - of_kind)).sum()
+        if min(expected, n_told.sum() - expected) >= _FEWEST_OF_KIND and variance > 0:
+            excess = max(abs(told.sum() - expected) - 0.5, 0.0)
+            found.append(float(2 * ndtr(-excess / np.sqrt(variance))))
+    return min(1.0, min(found) * len(found)) if found else 1.0
 
 
 def _middle_ranks(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

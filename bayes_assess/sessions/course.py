@@ -52,6 +52,8 @@ class Volunteered(NamedTuple):
         That the others are random ones, and were not chosen by what they say.
     unlike : bool
         Whether they are unlike labels of like items that were asked for.
+    column : str, optional
+        By which column of the pool their items were chosen among like ones, as far as can be seen.
     """
 
     asked: Int[np.ndarray, "K O"]
@@ -59,11 +61,17 @@ class Volunteered(NamedTuple):
     model: CurveLabels
     log_odds: float
     unlike: bool
+    column: str | None = None
+
+    @property
+    def tell_of_labels(self) -> bool:
+        """Whether the others seem chosen by what they say, or by what else tells of it."""
+        return self.log_odds < 0 or self.unlike
 
     @property
     def seem_chosen(self) -> bool:
-        """Whether the others seem chosen by what they say, or by what else tells of it."""
-        return self.log_odds < 0 or self.unlike
+        """Whether the others seem chosen by anything."""
+        return self.tell_of_labels or self.column is not None
 
 
 class Course(Labelling[Pool, Question, ItemBook]):

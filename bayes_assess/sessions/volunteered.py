@@ -9,12 +9,19 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import in_64_bits
+from bayes_assess._tools.coded import taken_apart
 from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.designs import State
 from bayes_assess.designs._belief_state import BeliefState, MeasurePosterior
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws
-from bayes_assess.estimators.differing_labels import chance_of_difference, chance_of_unlike_scores, log_chance_if_chosen
+from bayes_assess.estimators.differing_labels import (
+    chance_of_difference,
+    chance_of_unlike_kinds,
+    chance_of_unlike_scores,
+    log_chance_if_chosen,
+)
 from bayes_assess.estimators.posterior_measure import labelled_events
 from bayes_assess.estimators.random_counts import RandomLabels
 from bayes_assess.models.belief import Belief, is_mixture
@@ -38,9 +45,14 @@ _UNLIKE = (
     "labels, and the answer learns nothing of other items from them."
 )
 _BY_SCORES = (
-    "Labels that were told without being asked for are of items whose confidence is unlike that of items of the same "
-    f"groups that were asked for, as chance makes it in fewer than one of {_ONE_IN_OF_GROUPS} campaigns: they were not "
-    "chosen at random within groups, and the answer learns nothing of other items from them."
+    "Labels that were told without being asked for are of items whose confidence is unlike that of random items of "
+    f"the same groups, as chance makes it in fewer than one of {_ONE_IN_OF_GROUPS} campaigns: they were not chosen at "
+    "random within groups, and the answer learns nothing of other items from them."
+)
+_BY_KIND = (
+    "Labels that were told without being asked for are of items that are unlike random items of the same {cells} in "
+    "{column}, as chance makes them in fewer than one of {one_in:,} campaigns: the answer learns nothing of other "
+    "items from them{instead}."
 )
 _KNOWN_ALONE = (
     "Labels that were told without being asked for seem chosen by what they say, or by what else tells of it: the "
@@ -72,7 +84,8 @@ def learned_anew(
         return state, others
     volunteered = _labels_of_others(session, question, cells, others.shape[1])
     held = _compared(state, cells, np.asarray(state.counts) - volunteered, volunteered)
-    if held.seem_chosen or known_alone(session).any():
+    unlike = unlike_column(session, cells, _ONE_IN) is not None
+    if held.seem_chosen or unlike or known_alone(session).any():
         return _believing(state, held.model), volunteered
     return state, others
 
@@ -102,7 +115,8 @@ def _of_asked_alone(session: Course) -> CurveLabels | None:
     asked = np.asarray(state.counts) - others
     held = session._volunteered
     if held is None or not (np.array_equal(held.asked, asked) and np.array_equal(held.others, others)):
-        held = session._volunteered = _compared(state, cells, asked, others)
+        held = _compared(state, cells, asked, others)._replace(column=unlike_column(session, cells, _ONE_IN))
+        session._volunteered = held
     return held.model if held.seem_chosen else None
 
 
@@ -186,10 +200,25 @@ def said_of_chosen_labels(
         log_odds = log_odds_of_random(question, prior, cells, random.counts, random.known)
         if min(log_odds, log_odds_by_prediction(session, random.counts.shape[1])) < 0:
             return (_known_alone(session),)
-        return (_BY_SCORES,) if chance_of_scores(session, cells) < 1 / _ONE_IN_OF_GROUPS else ()
+        if chance_of_scores(session, cells) < 1 / _ONE_IN_OF_GROUPS:
+            return (_BY_SCORES,)
+        column = unlike_column(session, cells, _ONE_IN_OF_GROUPS)
+        return () if column is None else (_said_of_column(session, column, "groups", _ONE_IN_OF_GROUPS),)
     posterior = found.get("found")
     alone = posterior.known.any() if isinstance(posterior, MeasurePosterior) else found.get("known_alone")
-    return (_known_alone(session),) if alone else ()
+    if not alone:
+        return ()
+    held = session._volunteered
+    if held is not None and held.column is not None and not held.tell_of_labels:
+        return (_said_of_column(session, held.column, "predictions and scores", _ONE_IN),)
+    return (_known_alone(session),)
+
+
+def _said_of_column(session: Course, column: str, cells: str, one_in: int) -> str:
+    """Say in which column items that others chose are unlike random ones."""
+    instead = f", which questions by {show(column)} may" if column in session.pool.groups else ""
+    name = show(column) if column != RESERVED else column
+    return _BY_KIND.format(cells=cells, column=name, one_in=one_in, instead=instead)
 
 
 def _known_alone(session: Course) -> str:
@@ -297,13 +326,56 @@ def _agreement(question: Question, counts: Int[np.ndarray, "K O"]) -> Int[np.nda
 
 
 def chance_of_scores(session: Course, cells: Cells) -> float:
-    """Return the chance that confidences of items that were asked for, and of others, differ so much within cells."""
-    items, _ = session._items.told
-    other = _others(session, items)
+    """Return the chance that confidences of random items, and of those that others chose, differ so much within cells.
+
+    Of the session's own cells any random items will do, labelled or not: where many labels were told already, a design
+    may ask for none.
+    """
+    items, other = _beside_random_ones(session, cells)
     confidence = session._units.confidence_of(items, cells)
     if confidence is None or min(other.sum(), (~other).sum()) < _ENOUGH:
         return 1.0
     return chance_of_unlike_scores(cells.source.cells_of(items), np.asarray(confidence), other)
+
+
+def unlike_column(session: Course, cells: Cells, one_in: int) -> str | None:
+    """Return the column of the pool by which others chose items within cells, such as a month; None if there is none.
+
+    Parameters
+    ----------
+    session : Course
+    cells : Cells
+        Within which items that nobody asked for are taken for random ones.
+    one_in : int
+        Campaigns, in one of which chance makes items differ so much from random ones, in any column.
+    """
+    pool = session.pool
+    if pool.numeric or pool.multilabel:
+        return None
+    items, other = _beside_random_ones(session, cells)
+    if min(other.sum(), (~other).sum()) < _ENOUGH:
+        return None
+    rows, cell = pool.rows_of(items), cells.source.cells_of(items)
+    columns = {RESERVED: pool.predictions, **{name: pool.groups.coded(name) for name in pool.groups}, **pool.systems}
+    chances: dict[str, float] = {}
+    for name, column in columns.items():
+        values, codes = taken_apart(column)
+        here = values[rows] if codes is None else values[codes[rows]]
+        here = here.astype(str) if here.dtype == object else here
+        chances[name] = chance_of_unlike_kinds(cell, np.unique(here, return_inverse=True)[1], other)
+    name = min(chances, key=chances.__getitem__)
+    return name if chances[name] * len(chances) < 1 / one_in else None
+
+
+def _beside_random_ones(session: Course, cells: Cells) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """Return the items whose labels nobody asked for among random ones of the same cells, and which these are."""
+    items, _ = session._items.told
+    other = _others(session, items)
+    if cells is not session.cells:
+        return items, other
+    chosen = items[other]
+    random = session._items.random_beside(chosen)
+    return np.concatenate([chosen, random]), np.arange(len(chosen) + len(random)) < len(chosen)
 
 
 def _chance(event: Int[np.ndarray, " K"], asked: Int[np.ndarray, "K O"], others: Int[np.ndarray, "K O"]) -> float:

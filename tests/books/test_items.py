@@ -199,3 +199,20 @@ def test_sources_that_return_no_items_are_refused(take, message):
     a = ba.assess(OnTape(predictions=["a", "b", "a", "b", "a", "b"]), ba.GroupAccuracy(), design="random")
     with pytest.raises(ba.PoolError, match=message):
         a.ask(4)
+
+
+def test_items_beside_those_that_nobody_asked_for_are_random_ones_of_the_same_cells():
+    pool = ba.Pool(predictions=np.repeat([0, 1, 2, 3], [1_000, 500, 12, 100]))
+    told = np.r_[0:10, 1_000:1_100, 1_500:1_509]
+    firsts = []
+    for seed in range(30):
+        book = ItemBook(ba.cells(pool, seed=seed), seed)
+        book.accept(told)
+        book.take_labels(told, np.zeros(len(told), int))
+        random = book.random_beside(told)
+        assert len(np.unique(random)) == len(random)
+        assert not np.isin(random, told).any()
+        assert np.bincount(book.cells_of(random), minlength=4).tolist() == [40, 256, 3, 0]
+        firsts.append(random[random < 1_000])
+    mean, error = np.mean(firsts), 990 / np.sqrt(12 * np.size(firsts))
+    assert abs(mean - np.arange(10, 1_000).mean()) < 4 * error

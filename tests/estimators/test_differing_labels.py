@@ -3,7 +3,12 @@
 import numpy as np
 from scipy.stats import hypergeom, norm, rankdata
 
-from bayes_assess.estimators.differing_labels import _middle_ranks, chance_of_difference, chance_of_unlike_scores
+from bayes_assess.estimators.differing_labels import (
+    _middle_ranks,
+    chance_of_difference,
+    chance_of_unlike_kinds,
+    chance_of_unlike_scores,
+)
 
 REPEATS = 2_000
 
@@ -88,3 +93,29 @@ def test_scores_of_cells_with_labels_of_one_kind_say_nothing():
 def test_scores_that_tie_have_the_middle_of_their_ranks():
     values = np.random.default_rng(5).integers(0, 9, 40) / 8
     np.testing.assert_array_equal(_middle_ranks(values), rankdata(values))
+
+
+def test_kinds_of_random_items_are_unlike_no_more_often_than_the_chance_says():
+    rng = np.random.default_rng(0)
+    cell = np.repeat([0, 1, 2], [150, 60, 12])
+    chances = []
+    for _ in range(REPEATS):
+        kind = rng.choice(5, len(cell), p=[0.5, 0.3, 0.1, 0.08, 0.02])
+        kind = np.where(cell == 1, 4 - kind, kind)  # cells differ, and that is no matter
+        chances.append(chance_of_unlike_kinds(cell, kind, rng.random(len(cell)) < np.array([0.2, 0.4, 0.6])[cell]))
+    for level in (0.2, 0.05, 0.01):
+        share, error = share_below(level, chances)
+        assert share < level + 4 * error
+    assert share_below(0.2, chances)[0] > 0.02  # the chance is no empty bound
+
+
+def test_kinds_that_others_chose_are_unlike():
+    rng = np.random.default_rng(0)
+    cell, kind = rng.integers(0, 4, 400), rng.integers(0, 3, 400)
+    assert chance_of_unlike_kinds(cell, kind, rng.random(400) < np.array([0.6, 0.2, 0.2])[kind]) < 1e-6
+    assert chance_of_unlike_kinds(cell * 3 + kind, kind, rng.random(400) < np.array([0.6, 0.2, 0.2])[kind]) == 1.0
+
+
+def test_kinds_of_which_few_are_expected_say_nothing():
+    kind = np.repeat([0, 1], [3, 97])
+    assert chance_of_unlike_kinds(np.zeros(100, int), kind, np.arange(100) < 10) == 1.0

@@ -326,10 +326,61 @@ def test_labels_of_groups_that_scores_chose_are_spoken_of(world):
     for told, spoken_of in ((surest, True), (np.arange(150), False)):
         said = summary_after((pool, pool.predictions), ba.GroupAccuracy(by="site"), told)
         assert UNLIKE not in said
-        assert ("whose confidence is unlike that of items of the same groups" in said) == spoken_of
+        assert ("whose confidence is unlike that of random items of the same groups" in said) == spoken_of
         assert (KNOWN in said) == spoken_of
     without = ba.Pool(predictions=pool.predictions, groups=pool.groups)
     assert "unlike" not in summary_after((without, pool.predictions), ba.GroupAccuracy(by="site"), surest)
+
+
+@pytest.fixture(scope="module")
+def two_months():
+    """Scores tell less in the second month."""
+    rng = np.random.default_rng(2)
+    label, late = (rng.random(N) < 0.3).astype(int), np.arange(N) >= N // 2
+    scores = 1 / (1 + np.exp(1.5 - 2 * rng.normal(np.where(late, 0.3, 2.0) * label, 1.0)))
+    return ba.Pool(scores=scores, groups={"month": np.where(late, "May", "April")}), label
+
+
+OF_MONTHS = [ba.Metric("accuracy"), ba.GroupAccuracy(by="prediction"), ba.ConfusionMatrix()]
+
+
+@pytest.mark.parametrize("question", OF_MONTHS, ids=lambda question: question.name)
+def test_labels_of_one_month_teach_nothing_of_both(two_months, question):
+    april = np.random.default_rng(3).choice(N // 2, 150, replace=False)
+    result = result_after(two_months, question, april)
+    assert "unlike random items of the same" in result.summary()
+    assert "in 'month'" in result.summary()
+    assert "of other items from them, which questions by 'month' may." in result.summary()
+    pool, label = two_months
+    truth = np.asarray(question.truth(pool, label))
+    low, high = np.moveaxis(np.asarray(result.interval), -1, 0)
+    assert ((low <= truth) & (truth <= high)).all()
+    both = np.random.default_rng(3).choice(N, 150, replace=False)
+    assert KNOWN not in summary_after(two_months, question, both)
+
+
+def test_questions_by_month_learn_from_labels_of_one(two_months):
+    april = np.random.default_rng(3).choice(N // 2, 150, replace=False)
+    for question in (ba.GroupAccuracy(by="month"), ba.Metric("accuracy", by="month")):
+        assert KNOWN not in summary_after(two_months, question, april)
+
+
+def test_labels_that_predictions_chose_within_groups_are_spoken_of(two_months):
+    pool, _ = two_months
+    positive = np.flatnonzero((pool.predictions == 1) & (pool.groups["month"] == "April"))[:60]
+    plain = ba.Pool(predictions=pool.predictions, groups={"month": pool.groups["month"]})
+    said = summary_after((plain, two_months[1]), ba.GroupAccuracy(by="month"), positive)
+    assert "of the same groups in prediction, as chance" in said
+    assert KNOWN in said
+
+
+def test_items_need_not_have_been_asked_for_to_tell_which_scores_chose(two_months):
+    """Where many labels of a group were told, a design asks for those of others."""
+    pool, label = two_months
+    for told, are_unlike in ((np.argsort(pool.confidence[: N // 2])[:150], True), (np.arange(150), False)):
+        a = ba.assess(pool, ba.GroupAccuracy(by="month"), seed=0)
+        a.tell(told, label[told])
+        assert (volunteered.chance_of_scores(a, a.cells) < 0.01) == are_unlike
 
 
 def test_designs_that_take_them_for_known_say_no_more(world):
