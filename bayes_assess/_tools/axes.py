@@ -22,6 +22,7 @@ from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.pytrees import leaves
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.shapes import PRNGKey as PRNGKey
+from bayes_assess.errors import InferenceError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,6 +44,10 @@ SETTINGS: dict[str, object] = {
     "transfer_guard_device_to_device": "allow",
 }
 _UNSET = None  # of transfer guards, which is to allow
+_NARROW = (
+    "`{}` computes in 64 bits, and was called inside compiled code of 32 bits, such as `jax.jit` of your own: call that "
+    "within `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1."
+)
 _SCOPED: ContextVar[bool] = ContextVar("bayes_assess_scoped", default=False)
 
 
@@ -64,10 +69,17 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
     def scoped(*args: P.args, **kwargs: P.kwargs) -> T:
         if is_eager() or _SCOPED.get():
             return function(*args, **kwargs)
-        has_64_bits = _is_64_bit()
+        if _is_64_bit():
+            with own_settings():
+                return function(*args, **kwargs)
         with own_settings():
-            found = function(*args, **kwargs)
-            return found if has_64_bits else jax.tree.map(_to_numpy, found)
+            try:
+                found = function(*args, **kwargs)
+            except TypeError as error:
+                if is_traced(*leaves((args, kwargs))):
+                    raise InferenceError(_NARROW.format(function.__name__)) from error
+                raise
+            return jax.tree.map(_to_numpy, found)
 
     return scoped
 

@@ -36,7 +36,8 @@ class Belief(Protocol):
     O = 2 in the first: disagreements, then agreements. Axes before K are those of the counts learned: campaigns.
 
     A belief that designs decide on is a JAX pytree (`jax.tree_util.register_dataclass`), since compiled steps update
-    it, and works under ``jax.jit``; `pool_draws` alone is called on the host.
+    it, and works under ``jax.jit``; `pool_draws` alone is called on the host. These steps have 64 bits, and so should
+    compiled code of your own that calls ours: ``with jax.enable_x64(True):``.
     """
 
     @property

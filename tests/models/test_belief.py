@@ -465,3 +465,12 @@ def test_a_subclass_may_draw_by_itself():
     prior = Drawn(np.array([1.0, 8.0, 8.0, 8.0]), np.array([8.0, 1.0, 1.0, 1.0]))
     a = ba.assess(POOL, ba.LeastAccurate(by="prediction"), prior=prior, design="thompson")
     assert set(a.ask(3).groups.tolist()) == {POOL.classes[0]}
+
+
+def test_compiled_code_of_32_bits_is_told_that_a_belief_needs_64():
+    belief, counts = ba.HierarchicalAccuracy.from_prior(n_groups=2), np.array([[1, 4], [3, 2]])
+    mean = jax.jit(lambda belief, counts: belief.update_counts(counts).mean)
+    with jax.enable_x64(False), pytest.raises(ba.InferenceError, match=r"with jax\.enable_x64\(True\)"):
+        mean(belief, counts)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(mean(belief, counts), belief.update_counts(counts).mean, atol=1e-12)
