@@ -45,8 +45,8 @@ SETTINGS: dict[str, object] = {
 }
 _UNSET = None  # of transfer guards, which is to allow
 _NARROW = (
-    "`{}` computes in 64 bits, and was called inside compiled code of 32 bits, such as `jax.jit` of your own: call that "
-    "within `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1."
+    "`{}` computes in 64 bits, and was called inside compiled code of 32 bits, such as `jax.jit` of your own: call "
+    "that within `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1."
 )
 _SCOPED: ContextVar[bool] = ContextVar("bayes_assess_scoped", default=False)
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import points
-from bayes_assess.models.belief import beta_marginals, is_mixture
+from bayes_assess.models.belief import FixedBelief, beta_marginals, is_mixture, population_draws
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
 from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion
@@ -81,15 +82,15 @@ def contradiction(
     labels: Int[np.ndarray, " G"],
     mean_score: Float[np.ndarray, " G"] | None,
 ) -> str | None:
-    """Say that labels contradict a fixed prior of accuracies; None if they do not.
+    """Say that labels contradict what a prior knew of accuracies; None if they do not.
 
-    Their probability is compared with the one that groups give them which learn from each other, and their number that
-    are right with what the prior predicts of it.
+    Their number that are right is held against what the prior predicts of it. Of independent Beta distributions, their
+    probability is compared with the one that groups give them which learn from each other, too.
 
     Parameters
     ----------
     prior : Belief
-        Only independent Beta distributions of the groups' accuracies are looked at.
+        Of ours that learn, those that have learned labels already are looked at, such as those of last month.
     agreements, labels : (G,) integers
     mean_score : (G,) or None
 
@@ -101,8 +102,11 @@ def contradiction(
     (True, False)
     """
     marginals = beta_marginals(prior)
-    if marginals is None or not labels.sum():
+    if not labels.sum() or (marginals is None and not _knows_something(prior)):
         return None
+    if marginals is None:
+        theta = population_draws(prior, jax_key(_DRAWS, "draws"), _DRAWS)
+        return _improbable_number(theta[:, labels > 0], agreements, labels) if theta.ndim == 2 else None
     fixed = BetaBernoulli(*(np.asarray(parameter) for parameter in marginals)).log_marginal(agreements, labels)
     learned = (
         HierarchicalAccuracy.from_prior(n_groups=len(labels))
@@ -111,20 +115,25 @@ def contradiction(
     ).update(agreements, labels)
     log_odds = float(learned.log_evidence()) - float(np.asarray(fixed).sum())
     if log_odds < math.log(_CONTRADICTED_AT):
-        return _improbable_number(marginals, agreements, labels)
+        a, b = (np.asarray(parameter)[labels > 0] for parameter in marginals)
+        theta = np.random.default_rng(np.random.SeedSequence(_DRAWS)).beta(a, b, (_DRAWS, len(a)))
+        return _improbable_number(theta, agreements, labels)
     times = f"{math.exp(log_odds):,.0f}" if log_odds < math.log(1e6) else "over a million"
     odds = f"they are {times} times as probable where groups learn from each other"
     return f"The labels contradict the prior: {odds}. {_WAY_OUT}"
 
 
+def _knows_something(prior: Belief) -> bool:
+    """Whether a prior has learned of accuracies before, or is of the user's own; it has not if it is a posterior."""
+    return not isinstance(prior, FixedBelief) and bool(np.any(getattr(prior, "labels", True)))
+
+
 def _improbable_number(
-    marginals: tuple[Array, Array], agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"]
+    theta: Float[np.ndarray, "S J"], agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"]
 ) -> str | None:
-    """Say that the prior predicts another number of right labels; None if it does not."""
-    labelled = labels > 0
-    a, b = (np.asarray(parameter)[labelled] for parameter in marginals)
-    rng = np.random.default_rng(np.random.SeedSequence(_DRAWS))
-    predicted = rng.binomial(labels[labelled], rng.beta(a, b, (_DRAWS, len(a)))).sum(1)
+    """Say that a prior, draws of the accuracies of groups with labels, predicts another number of right ones."""
+    rng = np.random.default_rng(np.random.SeedSequence(_DRAWS).spawn(1)[0])
+    predicted = rng.binomial(labels[labels > 0], theta.clip(0.0, 1.0)).sum(1)
     n_right = int(agreements.sum())
     if 2 * min((predicted <= n_right).mean(), (predicted >= n_right).mean()) >= _IMPROBABLE:
         return None

@@ -10,6 +10,9 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.cli.tables import narrow
+from bayes_assess.models import HierarchicalAccuracy
+from bayes_assess.models.belief import FixedBelief
+from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.results._learned import contradiction, what_was_learned
 from made import labelled_sessions
 
@@ -179,3 +182,28 @@ def test_raw_counts_stand_beside_the_estimates():
     order = np.argsort(result.estimate, kind="stable")
     np.testing.assert_array_equal(table["right"], result.successes[order])
     np.testing.assert_array_equal(table["labelled"], result.labelled[order])
+
+
+def of_last_month():
+    """Return priors of four groups of which 136 labels of 152 were right before, and one that knows nothing."""
+    before = np.tile([4, 34], (4, 1))
+    learned = HierarchicalAccuracy.from_prior(n_groups=4).update_counts(before)
+    drawn = SampledBelief(np.random.default_rng(0).beta(35, 5, (2_000, 4)))
+    return {"learned": learned, "drawn": drawn, "fresh": HierarchicalAccuracy.from_prior(n_groups=4)}
+
+
+@pytest.mark.parametrize("name", ["learned", "drawn"])
+def test_labels_contradict_what_a_prior_that_is_no_closed_form_has_learned_before(name):
+    prior, labels = of_last_month()[name], np.full(4, 13)
+    said = contradiction(prior, np.array([8, 9, 7, 8]), labels, None)
+    assert said is not None
+    assert "of the 52 to be right, and 32 are" in said
+    assert contradiction(prior, np.array([11, 12, 11, 12]), labels, None) is None
+
+
+def test_nothing_contradicts_a_prior_that_has_learned_nothing_or_a_posterior_that_knows_the_labels():
+    none_right, labels = np.zeros(4, int), np.full(4, 13)
+    priors = of_last_month()
+    assert contradiction(priors["learned"], none_right, labels, None) is not None
+    for prior in (priors["fresh"], FixedBelief(priors["learned"]), FixedBelief(priors["drawn"])):
+        assert contradiction(prior, none_right, labels, None) is None
