@@ -138,7 +138,7 @@ def chance_of_unlike_kinds(
     --------
     >>> cell, month = np.zeros(60, int), np.arange(60) % 2
     >>> f"{chance_of_unlike_kinds(cell, month, (month == 0) & (np.arange(60) > 20)):.6f}"
-    '0.000000'
+    '0.000001'
     >>> chance_of_unlike_kinds(cell, month, np.arange(60) > 40)
     1.0
     """
