@@ -139,13 +139,12 @@ def design_intervals(
     if audit.f.shape[0]:
         ratios = ratio_losses(measure.table)
         output = ratios.outputs if measure.sought is None else np.zeros_like(ratios.outputs)
-        n_bounds = 2 if measure.table.is_averaged else 1  # of which one holds below, and one above
-        # Ratios of an output, or of all, all of which are to be held.
-        together = np.bincount(output)[output] // n_bounds
+        together = np.bincount(output)[output]  # ratios of an output, or of all, all of which are to be held
         each = 1 - (1 - level) / together
         intervals = np.asarray(_intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), each))
-        outputs, sign = (part[: len(part) // n_bounds] for part in (ratios.outputs, ratios.sign))
+        outputs, sign = ratios.outputs, ratios.sign
         if measure.table.is_averaged:
+            outputs, sign = (part[: len(part) // 2] for part in (outputs, sign))
             intervals = between(intervals, len(outputs))
         intervals = np.where(sign[:, None] < 0, -intervals[..., ::-1], intervals)
         for output in np.unique(outputs):

@@ -56,6 +56,7 @@ CASES = {
     "curve": (2, ba.PRCurve()),
     "accuracy": (4, ba.Metric("accuracy")),
     "macro": (4, ba.Metric(["f1_macro", "balanced_accuracy"])),
+    "losses of scores": (2, ba.Metric(["log_loss", "brier_score_loss"], by="site")),
 }
 
 
