@@ -70,7 +70,10 @@ def test_a_study_names_designs_as_they_were_written(pool_file):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--measure", "f1,log_loss", "--designs", "poisson:labels=curve"], "and of 'poisson:labels=curve', serve"),
+        (
+            ["--measure", "f1,log_loss", "--designs", "poisson:labels=curve"],
+            "design 'poisson:labels=curve' takes them for alike",
+        ),
         (["--measure", "f1", "--designs", "thompson:x=1"], "are written such as poisson:labels=curve, and thompson"),
         (["--measure", "mae", "--bounds", "0,1", "--designs", "poisson:labels=curve"], "'poisson:labels=curve' cannot"),
         (["--measure", "f1", "--designs", "adastrat"], "'adastrat' is for ranked lists and PrecisionCurve, and cannot"),
