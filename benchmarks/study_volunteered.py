@@ -13,8 +13,8 @@ and what other odds would do that labels are random, which are even at first and
 
 With --groups campaigns ask for accuracies by prediction, of which items may have been told whose scores are in doubt,
 too, as a campaign for F1 asks for; figures are means over groups. Labels are taken for chosen by the same odds, or if
-chance makes them, or the scores of their items, so unlike those that were asked for with a probability below one in a
-hundred; what other probabilities would do is said.
+chance makes them so unlike those that were asked for, or the scores of their items unlike those of random ones, with a
+probability below one in a hundred; what other probabilities would do is said.
 """
 
 from __future__ import annotations
