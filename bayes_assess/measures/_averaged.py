@@ -59,15 +59,22 @@ def averaged(
     >>> whole.highest[..., 0].round(2).tolist()
     [[0.04, 1.0], [0.81, 0.01]]
     """
-    order = np.argsort(group, kind="stable")
-    first = np.searchsorted(group[order], np.arange(n_groups))
-    size = np.diff(first, append=len(group))[:, None]
-    total, lowest, highest = (np.empty((n_groups, table.n_classes, table.n_losses)) for _ in range(3))
-    for place in range(table.n_losses):
-        of_items = table.losses.columns(np.array([place])).dense()[..., 0][codes[order]]
-        total[..., place] = np.add.reduceat(of_items, first) / size
-        lowest[..., place] = np.minimum.reduceat(of_items, first)
-        highest[..., place] = np.maximum.reduceat(of_items, first)
+    n_classes, n_losses, shape = table.n_classes, table.n_losses, (n_groups, table.n_classes, table.n_losses)
+    pairs, times = np.unique(group.astype(np.int64) * table.n_attributes + codes, return_counts=True)
+    of_pair, attribute = np.divmod(pairs, table.n_attributes)
+    size = np.bincount(of_pair, times, n_groups)[:, None, None]
+    labels = np.arange(n_classes)
+    index, values = table.losses.entries(attribute[:, None], labels[None])
+    place = (of_pair[:, None, None] * n_classes + labels[:, None]) * n_losses + index
+    some = values != 0  # others are padded, or are 0
+    place, values, times = place[some], values[some], np.broadcast_to(times[:, None, None], some.shape)[some]
+    total, n_lost = (np.bincount(place, weights, np.prod(shape)).reshape(shape) for weights in (values * times, times))
+    ends = []
+    for further, start in ((np.minimum, np.inf), (np.maximum, -np.inf)):
+        end = np.full(np.prod(shape), start)
+        further.at(end, place, values)
+        ends.append(np.where(n_lost < size, further(end.reshape(shape), 0.0), end.reshape(shape)))
+    lowest, highest = (np.where(n_lost > 0, end, 0.0) for end in ends)
     held: dict[str, Any] = {name: getattr(table, name) for name in ("parts", "outputs", "ranges", "graded")}
     nonzero = ((lowest != 0) | (highest != 0)).any(-1)
-    return AveragedTable(losses=DenseLosses(total), nonzero=nonzero, lowest=lowest, highest=highest, **held)
+    return AveragedTable(losses=DenseLosses(total / size), nonzero=nonzero, lowest=lowest, highest=highest, **held)

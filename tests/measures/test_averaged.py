@@ -29,6 +29,14 @@ def test_means_and_ends_are_those_of_the_items(measure):
             np.testing.assert_allclose(found[:, label, 0], [of(part) for part in parts], rtol=1e-12)
 
 
+def test_losses_that_are_nothing_count_too():
+    scores = np.array([1.0, 0.8, 1.0, 0.0])
+    means = averaged(*table_for("brier_score_loss", ba.Pool(scores=scores)), np.array([0, 0, 0, 1]), 2)
+    np.testing.assert_allclose(means.losses.dense()[..., 0], [[2.64 / 3, 0.04 / 3], [0, 1]])
+    np.testing.assert_allclose(means.lowest[..., 0], [[0.64, 0], [0, 1]])
+    np.testing.assert_allclose(means.highest[..., 0], [[1, 0.04], [0, 1]])
+
+
 def test_of_groups_an_item_loses_in_its_own_alone():
     codes, table = table_for("brier_score_loss", POOL, by="site")
     site = np.arange(60) % 3
