@@ -134,7 +134,7 @@ def event_cells(
     """
     apart = None
     if alike is not None:
-        apart = merged(codes, table, subject)
+        apart = merged(codes, table, subject, largest=0)  # nearly as many attributes as items
         codes, attributes = alike, np.arange(int(alike.max()) + 1)
     elif subject.decides:
         codes, table = merged(codes, table, subject)

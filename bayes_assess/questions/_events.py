@@ -317,9 +317,11 @@ def _about_positive(specs: Sequence[Measure | PRCurveMeasure], positive: int | N
 
 
 def merged(
-    codes: Int[np.ndarray, " M"], table: LossTable | PRCurveTable, subject: Subject
+    codes: Int[np.ndarray, " M"], table: LossTable | PRCurveTable, subject: Subject, largest: int = _LARGEST_DENSE
 ) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
     """Write losses as functions of the event: outcome 0 without and 1 with it, and attributes that differ in neither.
+
+    Where they are more than `largest` numbers, those that are not 0 are held alone.
 
     Returns
     -------
@@ -339,7 +341,7 @@ def merged(
     size, shape = given.losses.size, (len(present), -1)
     places = index + np.array([[0], [size]])
     distinct, place = distinct_rows(places.reshape(shape), values.reshape(shape), 2 * size)
-    losses = losses_of(index[distinct], values[distinct], size, largest=_LARGEST_DENSE)
+    losses = losses_of(index[distinct], values[distinct], size, largest)
     matters = bool(np.asarray(table.nonzero).any())  # nothing does to a difference of what is alike
     nonzero = (values[distinct] != 0).any(-1) & matters
     return place[pair.ravel()], replace(table, losses=losses, nonzero=nonzero)
