@@ -18,7 +18,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting
-from bayes_assess.estimators.ratio_losses import area_from_ratios, between, ratio_losses
+from bayes_assess.estimators.ratio_losses import area_from_ratios, between, ratio_losses, signed
 from bayes_assess.measures.cell_measure import CellMeasure
 
 _MORE = 5.0  # random items for every uniform one, at most
@@ -142,11 +142,10 @@ def design_intervals(
         together = np.bincount(output)[output]  # ratios of an output, or of all, all of which are to be held
         each = 1 - (1 - level) / together
         intervals = np.asarray(_intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), each))
-        outputs, sign = ratios.outputs, ratios.sign
         if measure.table.is_averaged:
-            outputs, sign = (part[: len(part) // 2] for part in (outputs, sign))
-            intervals = between(intervals, len(outputs))
-        intervals = np.where(sign[:, None] < 0, -intervals[..., ::-1], intervals)
+            outputs, intervals = between(intervals, ratios)
+        else:
+            outputs, intervals = ratios.outputs, signed(intervals, ratios.sign)
         for output in np.unique(outputs):
             own = intervals[:, outputs == output]
             of_order = measure.table.is_ranking

@@ -136,13 +136,11 @@ def _of_averaged(
 ) -> Float[np.ndarray, "*batch k 2"]:
     """Bound means by the least and the greatest losses of items."""
     ratios, batch = ratio_losses(table), counts.shape[:-2]
-    n = len(ratios.outputs) // 2
     given = counts.reshape(-1, *counts.shape[-2:]), unlabelled.reshape(-1, unlabelled.shape[-1])
-    found = _of_ratios(ratios._replace(sign=np.ones(2 * n)), *given)
-    bounds = between(np.moveaxis(found, 0, -2), n)
-    bounds = np.where(ratios.sign[:n, None] < 0, -bounds[..., ::-1], bounds)
-    for output in np.unique(ratios.outputs):
-        ends[..., output, :] = bounds[:, ratios.outputs[:n] == output].sum(1).reshape(*batch, 2)
+    found = _of_ratios(ratios._replace(sign=np.ones_like(ratios.sign)), *given)
+    outputs, bounds = between(np.moveaxis(found, 0, -2), ratios)
+    for output in np.unique(outputs):
+        ends[..., output, :] = bounds[:, outputs == output].sum(1).reshape(*batch, 2)
     return np.clip(ends, *np.array(table.ranges, np.float64).T[..., None])
 
 

@@ -223,9 +223,25 @@ def area_from_ratios(
     return np.stack([some.min(-1), some.max(-1)], axis=-1)
 
 
-def between(ends: Float[np.ndarray, "*batch J 2"], n: int) -> Float[np.ndarray, "*batch n 2"]:
-    """Bound n ratios of losses that lie between others by bounds of the least, the first n, and of the greatest."""
-    return np.stack([ends[..., :n, 0], ends[..., n:, 1]], axis=-1)
+def signed(ends: Float[np.ndarray, "*batch J 2"], sign: Float[np.ndarray, " J"]) -> Float[np.ndarray, "*batch J 2"]:
+    """Turn bounds of ratios into those of what they add to their outputs."""
+    return np.where(sign[:, None] < 0, -ends[..., ::-1], ends)
+
+
+def between(
+    ends: Float[np.ndarray, "*batch J 2"], ratios: Ratios
+) -> tuple[Int[np.ndarray, " j"], Float[np.ndarray, "*batch j 2"]]:
+    """Return the outputs of ratios of an `AveragedTable`, and what they add, by bounds of the least and the greatest.
+
+    Examples
+    --------
+    >>> both = Ratios(np.array([0, 0]), np.array([-1.0, -1.0]), *np.zeros((3, 2)))
+    >>> outputs, ends = between(np.array([[0.1, 0.3], [0.2, 0.4]]), both)
+    >>> outputs.tolist(), ends.tolist()
+    ([0], [[-0.4, -0.1]])
+    """
+    n = len(ratios.outputs) // 2
+    return ratios.outputs[:n], signed(np.stack([ends[..., :n, 0], ends[..., n:, 1]], axis=-1), ratios.sign[:n])
 
 
 class _Affine(NamedTuple):
