@@ -1,6 +1,7 @@
 """Tests of the study of which classes errors are of."""
 
 import numpy as np
+import pytest
 from _rows import read_rows
 from study_error_shares import FIGURES, LOOKS, campaign, main, pools, report, using
 
@@ -44,6 +45,7 @@ def test_a_campaign_has_figures_of_every_look():
     np.testing.assert_array_equal(score == width, held == 1)
 
 
+@pytest.mark.slow
 def test_sets_are_compared_by_kind_on_the_pools_that_both_have(tmp_path, capsys):
     rows = str(tmp_path / "rows.jsonl")
     for more in ([], ["--set", "none", "--powers", "none"]):

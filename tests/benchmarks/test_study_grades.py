@@ -1,6 +1,7 @@
 """The study of grades beside a judge of any number."""
 
 import numpy as np
+import pytest
 import study_grades
 from study_grades import GRADES, made, main
 
@@ -14,6 +15,7 @@ def test_people_give_whole_grades_and_judges_any_number():
         assert (by is None) == (not pool.groups)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(study_grades, "LOOKS", (10, 20))
     monkeypatch.setattr(study_grades, "BATCH", 10)

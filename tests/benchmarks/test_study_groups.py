@@ -1,6 +1,7 @@
 """The study of groups compares constants on pools of its own."""
 
 import numpy as np
+import pytest
 import study_groups
 from study_groups import SPREADS, made, using
 
@@ -25,6 +26,7 @@ def test_constants_are_replaced_for_the_time_being():
     assert (POSITIVES.apart().group_sd < 1).all()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(study_groups, "LOOKS", (2, 4))
     rows = ["--rows", str(tmp_path / "rows.jsonl")]

@@ -1,9 +1,11 @@
 """The study of Brier scores and log losses."""
 
+import pytest
 import study_item_scores
 from study_item_scores import main
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(study_item_scores, "LOOKS", (2, 4))
     monkeypatch.setattr(study_item_scores, "BATCH", 2)

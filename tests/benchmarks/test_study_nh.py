@@ -178,6 +178,7 @@ def test_a_run_goes_on_where_it_stopped_and_reports(tasks, arrays, tmp_path, mon
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_campaigns_are_summed_up_whatever_an_estimate_lacks():
     scores = np.linspace(0.02, 0.98, 60)
     labels = (scores > 0.4).astype(int)

@@ -65,6 +65,7 @@ def test_measures_beside_the_one_that_is_sampled_for_do_not_sway_the_design(bina
     np.testing.assert_allclose(beside_others[..., f1], alone.estimates[""], rtol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_hold_the_estimates_of_all_measures_and_their_variances(binary, method):
     truth = binary.values(np.arange(400), np.ones(400))

@@ -25,6 +25,7 @@ def test_items_are_chosen_as_is_said(choice):
     assert expected[choice]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_reports(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(study_volunteered, "LOOKS", (0, 2, 4))
     monkeypatch.setattr(study_volunteered, "BATCH", 2)

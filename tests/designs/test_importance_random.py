@@ -27,6 +27,7 @@ def published_f1(rng: np.random.Generator, q: np.ndarray, n_draws: int) -> float
     return float((weight * y * predicted).sum() / (weight * (y + predicted) / 2).sum())
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_listing_with_less_variance():
     n = 1_000
     on, states = rounds(n, 150, design=RANDOM)

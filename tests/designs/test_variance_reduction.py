@@ -300,6 +300,7 @@ def test_what_pending_items_do_not_change_is_computed_once_for_a_batch(measure, 
     assert len(computed) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["f1", "accuracy"])
 def test_of_many_groups_labels_are_expected_to_tell_as_much_as_of_few(measure, monkeypatch):
     """Of many what a cell tells is kept for its own group alone, and losses that are 0 may be left out."""

@@ -35,6 +35,7 @@ def normal(losses, most, rest):
     return losses.mean() - 1.96 * deviation, losses.mean() + 1.96 * deviation
 
 
+@pytest.mark.slow
 def test_the_truth_leaves_the_interval_at_some_time_no_more_often_than_promised():
     repeats = 60
     missed = sum(missed_ever(lambda *of: bounded_mean_interval(*of, 0.2, 0.9), seed) for seed in range(repeats))

@@ -46,6 +46,7 @@ def test_the_rates_that_are_not_ruled_out_are_those_of_the_bet(data):
     assert (rates[1] == 1) == (k == n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "n_right"), [(50, 3), (200, 100), (300, 5), (30, 29)])
 def test_bounds_hold_at_all_moments_together(size, n_right):
     rng, level, repeats = np.random.default_rng(size), 0.9, 1000

@@ -68,6 +68,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "kind"), CASES)
 def test_intervals_hold_the_truth_as_often_as_they_say(metric, kind):
     rng, held, asymptotic = np.random.default_rng(0), 0, 0

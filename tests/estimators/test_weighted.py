@@ -89,6 +89,7 @@ def test_intervals_of_few_uniform_draws_hold_the_truth(name, n):
     assert (held(truth, measure_interval(found, ranges)) >= FEWEST).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 100])
 def test_intervals_of_few_weighted_draws_hold_the_truth(n):
     """Predicted positives are drawn five times as often as their number would have it."""

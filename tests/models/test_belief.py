@@ -318,6 +318,7 @@ class TestPlansOnABeliefOfOnesOwn:
         a.tell(TOLD[:24], LABELS[TOLD[:24]])
         return a
 
+    @pytest.mark.slow
     def test_decisions_of_a_block_share_their_draws_and_looks_have_one_shape(self, monkeypatch):
         """However many futures are left."""
         a, deciding, shapes = self.told(mixture(3), ba.Compare(by="site")), [], []

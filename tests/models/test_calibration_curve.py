@@ -491,6 +491,7 @@ def runs(n, beside=False):
     return [learned(prior_curves(100 + i, members, coordinates), cells, events) for i in range(N_RUNS)]
 
 
+@pytest.mark.slow
 def test_evidence_of_the_members_equals_that_of_draws_from_the_prior():
     cells, events = campaign(8)
     k, n = counts_of(cells, events)
@@ -518,6 +519,7 @@ def by_quadrature(k, n):
     return p.sum(), np.stack([m, np.log(nu)]) @ p / p.sum()
 
 
+@pytest.mark.slow
 def test_without_scores_evidence_and_posterior_equal_quadrature():
     zero = np.zeros(K, np.float32)
     coordinates = made()[1]._replace(

@@ -92,6 +92,7 @@ def ranks_of_simulated_shares(weigh: Callable[[np.ndarray], np.ndarray] = lambda
     return np.array(ranks)
 
 
+@pytest.mark.slow
 def test_shares_of_errors_are_calibrated_by_simulation():
     """Ranks are uniform on 0 to 19; those of a prior that hardly expects a class to be absent are not."""
     for ranks in ranks_of_simulated_shares().T:

@@ -117,6 +117,7 @@ def test_the_log_posterior_is_that_of_a_walk_over_the_families_and_the_fit_its_m
             assert float(difference) == pytest.approx(naive - best, rel=1e-8, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_draws_have_the_mean_of_the_distribution():
     scores, labelled, _ = counts()
     distribution = DirichletTree.from_prior(tree=explicit_tree(RAGGED), mean_scores=scores).update(labelled)

@@ -57,6 +57,7 @@ def test_without_labels_factors_are_those_of_the_prior():
     assert by_shape.pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_factors_are_calibrated_by_simulation():
     """Ranks of the factors that labels were drawn with, among draws given these labels, are uniform."""
     rng, ranks, n_draws = np.random.default_rng(2), [], 1000

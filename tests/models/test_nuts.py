@@ -235,6 +235,7 @@ def test_acquisitions_take_the_draws_of_a_hierarchical_program_as_they_are(their
 # -- warnings ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_funnel_gives_one_warning_that_names_divergences_the_worst_site_and_remedies():
     def funnel():
         scale = numpyro.sample("scale", dist.Normal(0, 3))

@@ -58,6 +58,7 @@ def moments(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scatter", [0.35, 1.0])
 def test_draws_have_the_moments_of_far_finer_grids(scatter):
     counts = labelled(0.83, 0.28, scatter)
@@ -122,6 +123,7 @@ def drawn_from_prior(rng: np.random.Generator, n_groups: int) -> Points:
     return Points(centre, log_spread, level, *rest)
 
 
+@pytest.mark.slow
 def test_moves_leave_the_joint_distribution_as_it_is():
     """Parameters of the prior that are moved given labels drawn by them are of the prior again (Geweke 2004)."""
     rng, group, x, n_classes = np.random.default_rng(7), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 2, 1, 3, 2, 2.5]), 4

@@ -140,6 +140,7 @@ def test_decisions_see_that_labels_are_rounded_to_grades(monkeypatch):
     assert (of_grades - variances())[0] > 4 / (4 + 1.5) * (1 / 4**2 - 1 / 50**2) / 12
 
 
+@pytest.mark.slow
 def test_levels_and_coefficients_have_their_joint_distribution():
     """Drawn in turn by 4,000 chains, levels are as frequent as they are probable with the coefficients summed out."""
     rng, n = np.random.default_rng(6), 4000

@@ -149,6 +149,7 @@ def test_a_relative_fall_of_the_variance_counts_by_what_it_takes_from_the_expect
     np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_labels_go_to_items_that_tell_the_contenders_apart():
     rng = np.random.default_rng(2)
     label = (rng.random(3_000) < 0.4).astype(int)
@@ -384,6 +385,7 @@ def test_what_random_items_tell_of_a_lead_is_said_beside_the_verdict():
     np.testing.assert_allclose([low, high], bounds[first] - others[::-1])
 
 
+@pytest.mark.slow
 def test_leads_that_random_items_contradict_hold_what_these_tell():
     pool, label = two_classes(3, n=300)
     a = ba.assess(pool, ba.Best(), seed=2)
@@ -483,6 +485,7 @@ def test_a_comparison_of_two_of_the_systems_is_refused_with_what_answers_it():
     assert "alone Best" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_leads_of_systems_that_are_nearly_equal_hold_the_truth():
     """The highest of many estimates is above the truth, so that all others seem to be further behind than they are."""
     held, n, n_systems = [], 2_000, 20

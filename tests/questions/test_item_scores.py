@@ -130,6 +130,7 @@ def campaigns(n: int, design: object, looks: int, seed: int) -> tuple[np.ndarray
     return np.array(truths), np.array(found)
 
 
+@pytest.mark.slow
 def test_intervals_are_far_narrower_than_those_of_weighted_draws_and_no_farther_off():
     truth, believed = campaigns(6, "variance_reduction", 90, 10)
     _, weighted = campaigns(6, "adaptive", 90, 10)

@@ -74,6 +74,7 @@ def test_both_intervals_of_a_point_are_in_order_within_the_range_and_hold_the_tr
     assert some > len(THRESHOLDS)  # few are audited, and these speak for the others
 
 
+@pytest.mark.slow
 def test_intervals_of_f1_of_low_levels_that_lie_apart_are_no_contradiction():
     """Two intervals of 5 % miss each other by chance, and neither holds the other then."""
     apart = 0
@@ -133,6 +134,7 @@ def test_of_thresholds_that_reach_it_with_no_probability_the_greatest_estimate_i
         result.threshold(precision=1.0, probability=0.9)
 
 
+@pytest.mark.slow
 def test_what_all_labels_of_the_items_above_a_threshold_say_needs_no_trust():
     """Few thresholds are audited, and of the others the labels are known nevertheless."""
     a = ba.assess(POOL, ba.PRCurve(200), seed=1)

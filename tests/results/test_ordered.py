@@ -150,6 +150,7 @@ def test_a_single_value_has_no_ranks(question):
     assert "Highest" not in r.summary()
 
 
+@pytest.mark.slow
 def test_studies_score_pairs_and_the_best():
     study = ba.simulate(POOL, LABELS, ALL, designs=["passive"], budgets=[30, 240], repeats=20)
     (scores,) = study.scores.values()

@@ -42,6 +42,7 @@ def session(question=None, design="thompson", n=150, pool=POOL, labels=LABELS, s
     return a
 
 
+@pytest.mark.slow
 def test_intervals_of_other_groups_hold_where_pooled_labels_mislead():
     """Misses are Binomial(R, 0.05) at most, if intervals hold as they say; pooled, labels miss nearly always."""
     repeats, missed, pooled = 8, 0, 0
@@ -123,6 +124,7 @@ def test_what_unlabelled_items_turn_out_to_be_is_drawn_once():
     assert np.diff(groups).sum() == pytest.approx(np.diff(measure).sum(), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("own", "asked"), [(ba.Metric(["f1_macro", "accuracy"], by="site"), None), (ba.Metric("f1_macro"), SITES)]
 )

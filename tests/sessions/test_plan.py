@@ -101,6 +101,7 @@ def test_a_small_pool_is_labelled_up_at_most():
     assert plan.budgets[-1] == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_told", "longer"), [(0, 1.8), (20, 1.2)])
 def test_campaigns_of_measures_take_longer_than_the_futures_of_their_belief(n_told, longer, monkeypatch):
     a = ba.assess(ba.Pool(scores=np.random.default_rng(2).beta(0.4, 1, 400)), ba.Metric("f1"), seed=1)
@@ -117,6 +118,7 @@ def test_campaigns_of_measures_take_longer_than_the_futures_of_their_belief(n_to
     assert "times as many" not in short.summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_told", "longer"), [(0, 1.8), (10, 1.2)])
 def test_campaigns_until_a_verdict_take_longer_than_the_futures_of_their_belief_too(n_told, longer, monkeypatch):
     rng = np.random.default_rng(3)

@@ -73,6 +73,7 @@ MEASURES = [ba.Metric("f1"), ba.Rate(), ba.Metric("accuracy")]
 QUESTIONS = [*MEASURES, ba.GroupAccuracy(by="site"), ba.ConfusionMatrix()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_labels_of_errors_alone_are_spoken_of(world, question):
     said = summary_after(world, question, errors(world))
@@ -359,6 +360,7 @@ def test_labels_of_one_month_teach_nothing_of_both(two_months, question):
     assert KNOWN not in summary_after(two_months, question, both)
 
 
+@pytest.mark.slow
 def test_questions_by_month_learn_from_labels_of_one(two_months):
     april = np.random.default_rng(3).choice(N // 2, 150, replace=False)
     for question in (ba.GroupAccuracy(by="month"), ba.Metric("accuracy", by="month")):
@@ -478,6 +480,7 @@ def test_other_questions_learn_from_what_was_asked_for_alone(world, own, another
     assert by_how_much < 0.3 * by_all
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["thompson", "random", "bayes_ucb"])
 def test_plans_of_groups_learn_nothing_from_them_either(world, design, monkeypatch):
     """Of a session that was never told these labels they are the plans, up to the items that are left out."""

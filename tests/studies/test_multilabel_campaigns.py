@@ -39,6 +39,7 @@ def study_of(kind: str) -> ba.Study:
     return STUDIES[kind]
 
 
+@pytest.mark.slow
 def test_the_default_design_errs_less_than_random_items_on_means_over_items():
     """An item that is sure to have an F1 of 0 is far from the mean, and moves it if it is left out."""
     rng = np.random.default_rng(5)
@@ -86,6 +87,7 @@ def test_the_stated_variance_of_mean_losses_is_that_of_the_campaigns(design):
     assert (observed > 0.5 * stated).all()
 
 
+@pytest.mark.slow
 def test_optimal_probabilities_estimate_the_measure_that_they_are_for_with_less_error():
     pool, labels = made("good")
     study = ba.simulate(pool, labels, ba.Metric("f1_micro"), budgets=[50, 75, 100], repeats=REPEATS, seed=1, batch=50)

@@ -40,6 +40,7 @@ def test_compiled_sessions_are_the_same_whatever_the_setting(setting):
         assert getattr(jax.config, f"jax_{setting}") == before
 
 
+@pytest.mark.slow
 def test_programs_are_sampled_alike_whatever_the_settings():
     arguments = ba.BetaBernoulli.from_prior(n_groups=2).program_arguments([[1, 3], [2, 2]])
 

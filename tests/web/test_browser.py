@@ -107,6 +107,7 @@ def test_a_whole_campaign_by_keys(run, browser):
     assert not (run.parent / "run.db.page").exists()
 
 
+@pytest.mark.slow
 def test_answers_that_wait_in_one_tab_are_sent_when_another_one_is_let_in(run, browser):
     server = Server(run)
     try:
@@ -126,6 +127,7 @@ def test_answers_that_wait_in_one_tab_are_sent_when_another_one_is_let_in(run, b
         server.end()
 
 
+@pytest.mark.slow
 def test_the_answer_so_far_goes_on_when_a_browser_is_let_in_again(run, browser):
     server = Server(run, "--show-answer")
     try:
@@ -149,6 +151,7 @@ def test_the_answer_so_far_goes_on_when_a_browser_is_let_in_again(run, browser):
         server.end()
 
 
+@pytest.mark.slow
 def test_answers_that_wait_in_several_tabs_are_all_sent_as_those_of_their_people(run, browser):
     server, names, tabs = Server(run), ("", "anna", "ben", "anna"), []
     try:
@@ -176,6 +179,7 @@ def test_answers_that_wait_in_several_tabs_are_all_sent_as_those_of_their_people
         server.end()
 
 
+@pytest.mark.slow
 def test_answers_that_wait_are_not_sent_to_another_campaign(run, browser):
     server = Server(run)
     other = run.parent / "other.db"

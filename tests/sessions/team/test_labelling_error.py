@@ -149,6 +149,7 @@ def test_labels_of_three_say_how_often_they_are_wrong():
     assert error.draws.std() == pytest.approx(sd, rel=0.05)
 
 
+@pytest.mark.slow
 def test_groups_whose_labels_have_more_votes_have_fewer_wrong_ones():
     """Of 150 campaigns .96 and .95 of the intervals held, and .82 and .79 where all groups had the same share."""
     repeats, held, off = 40, np.zeros(2), []
