@@ -82,6 +82,8 @@ def explained(path: Path, done: str) -> Iterator[None]:
         raise JournalError(f"The journal {path} is closed; open it again.") from error
     except sqlite3.OperationalError as error:
         hint = next((f"; {remedy}" for said, remedy in _REMEDIES.items() if said in str(error)), "")
+        if not path.parent.is_dir():
+            hint = f"; make its folder {path.parent} first"
         raise JournalError(f"The journal {path} cannot be {done}: {error}{hint}.") from error
     except sqlite3.IntegrityError as error:
         raise JournalError(f"The journal {path} cannot be {done}: {error}.") from error
