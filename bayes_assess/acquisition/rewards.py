@@ -58,6 +58,9 @@ class Reward(ABC):
         return component
 
 
+# Labels that what other groups have taught counts as where the next label is chosen, as many as [ABA]'s priors do:
+# groups may differ by more than a model knows.
+MOST_BORROWED = 2.0
 _LEAST = 1e-9  # of a Beta distribution's parameters, whose labels are taken off with rounding errors
 COUNTS = ["m", "n_outcomes"]  # fields of rewards that are no arrays
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.acquisition.rewards import AccuracyVarianceReduction, HighAccuracy, LowAccuracy, Reward
+from bayes_assess.acquisition.rewards import (
+    MOST_BORROWED,
+    AccuracyVarianceReduction,
+    HighAccuracy,
+    LowAccuracy,
+    Reward,
+)
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.models.belief import Belief, beta_marginals
@@ -26,9 +32,6 @@ from bayes_assess.questions._priors import accuracy_prior
 if TYPE_CHECKING:
     from bayes_assess.models.belief import GivenPrior
     from bayes_assess.pool.groups import By
-
-
-_MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as; groups may differ by more than a model knows
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +104,7 @@ class GroupAccuracy(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away."""
-        return AccuracyVarianceReduction(most_borrowed=_MOST_BORROWED)
+        return AccuracyVarianceReduction(most_borrowed=MOST_BORROWED)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""

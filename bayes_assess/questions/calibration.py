@@ -8,9 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
-from bayes_assess.acquisition.rewards import AccuracyVarianceReduction, CalibrationError, Reward
+from bayes_assess.acquisition.rewards import (
+    MOST_BORROWED,
+    AccuracyVarianceReduction,
+    CalibrationError,
+    Reward,
+    ScaledVarianceReduction,
+)
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.belief import Belief
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import By, ScoreBins
 from bayes_assess.questions._base import AnswerT_co, check_target
@@ -61,8 +68,15 @@ class Calibration(CalibrationQuestion[AnswerT_co]):
         return ("ece_error", "rmse")
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
-        """Return what one label of a bin is worth: the variance that it takes away."""
-        return AccuracyVarianceReduction()
+        """Return what one label of a bin is worth: what it takes from a bound of the variance of its group's error.
+
+        Groups count by their items. By a fixed prior it is what it takes from the variances of bins, as in [ABA].
+        """
+        if isinstance(prior, BetaBernoulli):
+            return AccuracyVarianceReduction()
+        size, share = by_group(cells, cells.sizes).sum(-1, keepdims=True), self.shares(cells)
+        scale = np.sqrt(size / max(cells.n_items, 1)) * share
+        return ScaledVarianceReduction(scale=scale.ravel(), most_borrowed=MOST_BORROWED)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates: error of the plug-in ECE in percent ([ABA] Table 5), RMSE of the bins ([ABA] Table 8)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.equivalence import rope_masses_samples
-from bayes_assess.acquisition.rewards import Reward, ScaledVarianceReduction
+from bayes_assess.acquisition.rewards import MOST_BORROWED, Reward, ScaledVarianceReduction
 from bayes_assess.models.belief import Belief
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.separate_curves import SeparateCurves
@@ -75,7 +75,8 @@ class TwoCalibrations(GroupPair[AnswerT_co], CalibrationQuestion[AnswerT_co]):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a bin is worth: what it takes from a bound of the variance of the difference."""
-        return ScaledVarianceReduction(scale=self.shares(cells).ravel() * self.playable(cells))
+        scale = self.shares(cells).ravel() * self.playable(cells)
+        return ScaledVarianceReduction(scale=scale, most_borrowed=MOST_BORROWED)
 
     def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K 2"]) -> Belief:
         """Return what answers are taken from: by the learned prior, each of the two groups by its own labels."""

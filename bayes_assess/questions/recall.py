@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, RecallVarianceReduction, Reward
+from bayes_assess.acquisition.rewards import MOST_BORROWED, HighAccuracy, LowAccuracy, RecallVarianceReduction, Reward
 from bayes_assess.errors import InferenceError, QuestionError
 from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.estimators.intervals import beta_interval, pool_interval
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 _N_OUTCOMES = 3
-_MOST_BORROWED = 2.0  # as of `GroupAccuracy`
 # Log odds by which levels may be off what scores say, either way; of None they are as those of accuracies, half way to
 # the usual.
 _AROUND_RATES, _AROUND_SHARES = 3.0, 3.0
@@ -161,7 +160,7 @@ class GroupRecall(BoundedByShares, Question[AnswerT_co, AnswerT_co]):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away, if its item is positive."""
-        return RecallVarianceReduction(n_outcomes=_N_OUTCOMES, most_borrowed=_MOST_BORROWED)
+        return RecallVarianceReduction(n_outcomes=_N_OUTCOMES, most_borrowed=MOST_BORROWED)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 0 for a positive item that was missed, 1 for one that was found, 2 for a negative one."""

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
+from bayes_assess.acquisition.rewards import AccuracyVarianceReduction, ScaledVarianceReduction
 from bayes_assess.estimators.finite_pool import mean_absolute_gap
 from bayes_assess.questions._calibration_bins import by_group
 from bayes_assess.questions.calibration import LeastCalibrated
@@ -363,3 +364,37 @@ def test_the_greatest_error_of_a_bin_is_no_less_than_that_of_all():
     for n_bins in (2, 5):
         a = ba.assess(ba.Pool(scores=np.linspace(0, 1, 400)), ba.Calibration(n_bins), seed=1)
         assert float(a.result().maximum_error[0]) >= float(a.result().estimate)
+
+
+@pytest.mark.parametrize(
+    ("question", "fewest"),
+    [(ba.Calibration(bins=8, by="site"), [0, 5, 5, 5]), (ba.Compare(0, 1, by="site", measure="ece"), [0, 24, 0, 0])],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_a_group_has_taught_leaves_the_others_their_labels(question, fewest):
+    """Its 200 labels tell all that 24 more could tell if groups are alike, which the answer does not lean on."""
+    rng, n = np.random.default_rng(1), 4_000
+    site, confidence = np.arange(n) % 4, 0.5 + 0.5 * rng.beta(4, 1.5, n)
+    right = (rng.random(n) < confidence).astype(int)
+    pool = ba.Pool(predictions=np.ones(n, int), classes=[0, 1], confidence=confidence, groups={"site": site})
+    session = ba.assess(pool, question, seed=0)
+    first = rng.permutation(np.flatnonzero(site == 0))[:200]
+    session.tell(first, right[first])
+    asked = np.bincount(site[session.ask(24).ids], minlength=4)
+    assert asked[0] == 0
+    assert (asked >= fewest).all()
+
+
+def test_labels_of_bins_count_by_squares_of_their_shares_and_by_a_fixed_prior_as_in_aba():
+    pool = ba.Pool(
+        predictions=[0] * 8,
+        classes=[0, 1],
+        confidence=[0.6, 0.6, 0.6, 0.9, 0.6, 0.9, 0.9, 0.9],
+        groups={"site": [0, 0, 0, 0, 1, 1, 1, 1]},
+    )
+    question = ba.Calibration(bins=ba.ScoreBins(2, "weight"), by="site")
+    cells = question.cells(pool, seed=0)
+    reward = question.reward(cells, question.prior(pool, cells, "learned", None))
+    assert isinstance(reward, ScaledVarianceReduction)
+    np.testing.assert_allclose(np.square(reward.scale), 0.5 * np.square([0.75, 0.25, 0.25, 0.75]))
+    assert type(question.reward(cells, question.prior(pool, cells, "uninformative", None))) is AccuracyVarianceReduction
