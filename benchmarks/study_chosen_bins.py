@@ -28,7 +28,7 @@ from bayes_assess.acquisition.rewards import AccuracyVarianceReduction
 LOOKS, BATCH, CAMPAIGNS = (30, 100, 300), 10, 2
 MISS = 2 / (1 - 0.95)
 SETS, KEY = ("package", "accuracies", "random"), ("by", "seed", "pool", "set")
-FIGURES = ("held", "width", "score", "squared error", "bins: squared error", "bins: score")
+FIGURES = ("held", "width", "interval score", "RMSE", "RMSE of bins", "interval score of bins")
 
 
 def pool_of(by: str | None, seed: int, number: int) -> tuple[ba.Pool, np.ndarray]:
@@ -83,14 +83,12 @@ def report(rows: list[dict[str, Any]]) -> str:
             found = np.array([sets[name][key] for key in common])
             apart = np.log(found[:, :, 1] / base[:, :, 1])
             ratio, error = np.exp(apart.mean(0)), apart.std(0) / np.sqrt(len(common))
-            cells = [_row(found.mean(0)[:, k]) for k in range(len(FIGURES))]
+            means = found.mean(0)
+            means[:, [3, 4]] **= 0.5
+            cells = [" ".join(f"{value:.3f}" for value in means[:, k]) for k in range(len(FIGURES))]
             last = " ".join(f"{one:.2f} ({se:.2f})" for one, se in zip(ratio, error, strict=True))
             lines.append(f"| {by or 'all items'} | {name} | {len(common)} | {' | '.join([*cells, last])} |")
     return "\n".join(lines)
-
-
-def _row(values: np.ndarray) -> str:
-    return " ".join(f"{value:.2g}" if value < 0.01 else f"{value:.3f}" for value in values)
 
 
 def main(arguments: list[str] | None = None) -> None:
