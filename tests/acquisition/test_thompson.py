@@ -178,6 +178,7 @@ def test_top_two_plays_leader_and_challenger_as_often_as_it_should(beta):
         assert chi_square(arms, beta * probabilities + (1 - beta) * challenger_probabilities(probabilities)) < ALPHA
 
 
+@pytest.mark.slow
 def test_top_two_never_plays_an_exhausted_arm():
     available = [True, False, True, True]
     probabilities = np.zeros(4)

@@ -449,6 +449,7 @@ def test_the_program_is_the_prior_the_rates_and_the_likelihood(table, which):
         np.testing.assert_allclose(joint, prior + likelihood[0] + orders, atol=3e-6 * K)
 
 
+@pytest.mark.slow
 def test_the_program_draws_labels_of_its_cells():
     _, coordinates = made()
     _, n = counts_of(*campaign())

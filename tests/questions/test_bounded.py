@@ -188,6 +188,7 @@ def some_are_volunteered_first(a, ids, labels):
     a.tell(ids, labels[ids])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choose", "is_seen"),
     [

@@ -66,8 +66,8 @@ def test_labels_of_everything_answer_as_scikit_learn_does(design):
     [
         ba.Metric(BOTH, by="site"),
         ba.Metric("log_loss", positive=0),
-        ba.Metric("brier_score_loss", by="site", average="macro"),
-        ba.Compare("a", "b", by="site", measure="log_loss"),
+        pytest.param(ba.Metric("brier_score_loss", by="site", average="macro"), marks=pytest.mark.slow),
+        pytest.param(ba.Compare("a", "b", by="site", measure="log_loss"), marks=pytest.mark.slow),
         ba.Metric(REGRET),
     ],
     ids=lambda question: question.name,

@@ -81,6 +81,7 @@ def test_labels_of_errors_alone_are_spoken_of(world, question):
     assert "can tell whether they are random" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [*MEASURES, QUESTIONS[-1]], ids=lambda question: question.name)
 def test_labels_of_positive_items_alone_are_spoken_of(world, question):
     said = summary_after(world, question, positives(world))
@@ -91,7 +92,11 @@ def test_labels_of_positive_items_alone_are_spoken_of(world, question):
 @pytest.mark.parametrize(
     ("measure", "chosen"),
     [
-        *[("f1", errors), (["recall", "accuracy"], errors), ("f1", hidden_positives), ("rate", positives)],
+        ("f1", errors),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [(["recall", "accuracy"], errors), ("f1", hidden_positives), ("rate", positives)]
+        ),
         ("f1", first_of_another_score),
     ],
     ids=["f1-errors", "two-errors", "f1-hidden", "rate-positives", "f1-another-score"],
@@ -133,7 +138,7 @@ def test_a_single_surprise_is_no_choice(world):
     assert KNOWN not in summary_after(world, ba.Metric("f1"), told)
 
 
-@pytest.mark.parametrize("engine", ["eager", "compiled"])
+@pytest.mark.parametrize("engine", ["eager", pytest.param("compiled", marks=pytest.mark.slow)])
 def test_a_campaign_goes_on_as_it_was(world, engine, tmp_path):
     pool, label = world
     a = ba.assess(pool, ba.Metric("f1"), seed=0, engine=engine, journal=tmp_path / "j.jsonl")

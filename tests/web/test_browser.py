@@ -349,6 +349,7 @@ def test_people_differ_and_somebody_decides(browser):
     assert dict(zip(*(part.tolist() for part in session.labelled), strict=True)) == {3: "b", 4: "a"}
 
 
+@pytest.mark.slow
 def test_decisions_wait_for_a_server_that_is_away(run, browser):
     session = files.reopen(run, None)
     session.tell(["t3", "t4"], ["bug", "bug"], annotator="anna")
