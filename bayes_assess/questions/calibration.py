@@ -16,8 +16,7 @@ from bayes_assess.acquisition.rewards import (
     ScaledVarianceReduction,
 )
 from bayes_assess.errors import QuestionError
-from bayes_assess.models.belief import Belief
-from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import By, ScoreBins
 from bayes_assess.questions._base import AnswerT_co, check_target
@@ -72,7 +71,7 @@ class Calibration(CalibrationQuestion[AnswerT_co]):
 
         Groups count by their items. By a fixed prior it is what it takes from the variances of bins, as in [ABA].
         """
-        if isinstance(prior, BetaBernoulli):
+        if beta_marginals(prior) is not None:
             return AccuracyVarianceReduction()
         size, share = by_group(cells, cells.sizes).sum(-1, keepdims=True), self.shares(cells)
         scale = np.sqrt(size / max(cells.n_items, 1)) * share
