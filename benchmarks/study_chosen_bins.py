@@ -18,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from _campaign_rows import scored
 from _confidence_pools import pools as made
 from _fitted_worlds import fitted_pool
 from _rows import Rows, add_row_options, read_rows, sharded, without_row
@@ -26,7 +27,6 @@ import bayes_assess as ba
 from bayes_assess.acquisition.rewards import AccuracyVarianceReduction
 
 LOOKS, BATCH, CAMPAIGNS = (30, 100, 300), 10, 2
-MISS = 2 / (1 - 0.95)
 SETS, KEY = ("package", "accuracies", "random"), ("by", "seed", "pool", "set")
 FIGURES = ("held", "width", "interval score", "RMSE", "RMSE of bins", "interval score of bins")
 
@@ -51,19 +51,12 @@ def campaign(pool: ba.Pool, labels: np.ndarray, by: str | None, design: str, see
             ids = session.ask(min(BATCH, session.n_remaining)).ids
             session.tell(ids, labels[ids])
         result = session.result()
-        held, width, score = scored(np.reshape(result.interval, (-1, 2)), truth)
-        bins = scored(np.reshape(result.accuracy_interval, (-1, 2)), accuracy)[2]
+        held, width, score = scored(*np.reshape(result.interval, (-1, 2)).T, truth)
+        bins = scored(*np.reshape(result.accuracy_interval, (-1, 2)).T, accuracy)[2]
         error, of_bins = np.atleast_1d(result.estimate) - truth, np.ravel(result.accuracy) - accuracy
         means = [held.mean(), width.mean(), score.mean(), (error**2).mean(), share @ of_bins**2, share @ bins]
         found.append([round(float(x), 6) for x in means])
     return found
-
-
-def scored(interval: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which intervals hold, their widths and their interval scores."""
-    low, high = interval.T
-    outside = np.maximum(np.maximum(low - truth, truth - high), 0)
-    return outside <= 1e-9, high - low, high - low + MISS * outside
 
 
 def report(rows: list[dict[str, Any]]) -> str:

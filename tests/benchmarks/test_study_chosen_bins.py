@@ -1,9 +1,8 @@
 """The study of where labels on calibration go."""
 
-import numpy as np
 import pytest
 import study_chosen_bins
-from study_chosen_bins import SETS, main, report, scored
+from study_chosen_bins import SETS, main, report
 
 import bayes_assess as ba
 
@@ -31,10 +30,3 @@ def test_widths_are_compared_on_the_pools_that_all_sets_have():
     lines = report([*rows, row("package", 2, 9.0)]).splitlines()
     assert [line.split("|")[3].strip() for line in lines[2:]] == ["2", "2", "2"]
     assert [line.split("|")[-2].strip() for line in lines[2:]] == ["1.00 (0.00)", "2.00 (0.00)", "3.00 (0.00)"]
-
-
-def test_a_miss_costs_forty_times_its_size():
-    held, width, score = scored(np.array([[0.1, 0.3], [0.1, 0.3]]), np.array([0.2, 0.35]))
-    assert held.tolist() == [True, False]
-    np.testing.assert_allclose(width, 0.2)
-    np.testing.assert_allclose(score, [0.2, 0.2 + 40 * 0.05])
