@@ -55,6 +55,13 @@ def pytest_configure(config):
             importlib.import_module("arviz")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to the slow tests what compiles for seconds among examples: programs, fits, draws and whole studies."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and item.name.endswith((".program", ".fit", ".sample", ".Study")):
+            item.add_marker("slow")
+
+
 def pytest_collection_finish():
     """Take what is imported by now out of what is searched for garbage, which pytest does five times at the end."""
     # Hypothesis looks for garbage when it is imported, which its plugin does later, and at the first test of a process

@@ -88,6 +88,7 @@ print(again.labels_used, sorted({"jax", "numpyro"} & set(sys.modules)))
 """
 
 
+@pytest.mark.slow
 def test_snapshots_of_sessions_on_numpy_need_no_jax(tmp_path):
     asked = enumerate(['ba.Metric("f1")', 'ba.GroupAccuracy(by="site")'])
     later = "".join(LATER % (question, str(tmp_path / f"run{i}.db")) for i, question in asked)
@@ -101,6 +102,7 @@ def test_first_answers_need_neither_jax_nor_other_heavy_libraries(questions):
     assert run(FIRST_POOL + asked) == "".join(f"{question} []\n" for question in questions)
 
 
+@pytest.mark.slow
 def test_models_are_trees_of_jax_whenever_it_is_imported():
     out = run(
         "import numpy as np, bayes_assess as ba\n"

@@ -142,9 +142,8 @@ def test_wrong_options_and_missing_folders_are_sentences(tmp_path, monkeypatch, 
     assert "takes a positive whole number; found '-3'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "tasks", [pytest.param(["f1"], id="f1"), pytest.param(["f1", "curve"], marks=pytest.mark.slow, id="all")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [pytest.param(["f1"], id="f1"), pytest.param(["f1", "curve"], id="all")])
 def test_a_run_goes_on_where_it_stopped_and_reports(tasks, arrays, tmp_path, monkeypatch, capsys):
     write_hdf5(tmp_path / "abt-buy-svm.h5", **arrays)
     monkeypatch.setattr(study_nh, "STRATA", 8)

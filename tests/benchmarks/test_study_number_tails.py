@@ -9,6 +9,7 @@ from study_number_tails import KINDS, MEASURES, estimates, fitted, main, row, va
 import bayes_assess as ba
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_pools_have_labels_and_errors_of_the_kurtosis_that_is_said(kind):
     one, again = KINDS[kind](3, 1), KINDS[kind](3, 1)

@@ -1,9 +1,11 @@
 """The study of one odd group, short."""
 
+import pytest
 import study_odd_group
 from study_odd_group import FIGURES, campaign
 
 
+@pytest.mark.slow
 def test_far_more_labels_find_the_odd_group_and_its_accuracy(monkeypatch):
     monkeypatch.setattr(study_odd_group, "LOOKS", (60, 1200))
     figures = campaign(10, 0)

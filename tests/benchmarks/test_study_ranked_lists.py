@@ -21,6 +21,7 @@ def test_rates_rise_with_scores_or_not():
     assert 2 <= len(np.unique(rates("steps", x, np.random.default_rng(5)))) <= 6
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_compares_sets(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(study_ranked_lists, "LOOKS", (10, 20))
     monkeypatch.setattr(study_ranked_lists, "BATCH", 10)

@@ -116,6 +116,7 @@ def test_comparison_finds_planted_differences_and_leaves_out_what_is_missing():
         _ = Comparison.of(first, np.full_like(first, np.nan)).less
 
 
+@pytest.mark.slow
 def test_studies_keep_the_rows_of_most_repeats(binary, tmp_path):
     import json
 
@@ -146,9 +147,8 @@ def test_wrong_options_and_missing_folders_are_sentences(tmp_path, capsys):
     assert "takes a positive whole number; found '0'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "methods", [pytest.param("--quick", id="few"), pytest.param("", marks=pytest.mark.slow, id="all")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("methods", [pytest.param("--quick", id="few"), pytest.param("", id="all")])
 def test_without_a_folder_the_simulated_pool_is_studied_and_a_run_goes_on(
     methods, label_sets, monkeypatch, tmp_path, capsys
 ):

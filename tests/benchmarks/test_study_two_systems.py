@@ -45,7 +45,8 @@ def test_constants_are_replaced_for_the_time_being():
 
 
 # Of a design that compiles soon; the one of the study takes seconds for every set.
-@pytest.mark.parametrize("design", ["passive", pytest.param("variance_reduction", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ["passive", "variance_reduction"])
 def test_a_run_goes_on_and_reports(design, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(study_two_systems, "DESIGN", design)
     rng = np.random.default_rng(0)

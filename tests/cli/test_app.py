@@ -522,6 +522,7 @@ def test_names_with_spaces_are_quoted_in_what_comes_next(tmp_path, pool_file):
     assert f"Next: bayes-assess tell '{run}' '{sheet}'" in done("ask", run, "-n", 4, "-o", sheet)
 
 
+@pytest.mark.slow
 def test_warnings_are_notes_of_one_line(tmp_path):
     pool = tmp_path / "pool.csv"
     pool.write_bytes("id,prediction\n1,caf\u00e9\n2,tea\n".encode("cp1252"))

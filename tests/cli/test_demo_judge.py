@@ -20,6 +20,7 @@ def share(labels, here):
     return np.mean(labels[here] == "good")
 
 
+@pytest.mark.slow
 def test_the_judge_is_right_on_the_web_and_prefers_the_app():
     for seed in range(3):
         reviews = demo_judge.judged_reviews(seed)

@@ -117,6 +117,7 @@ def test_items_whose_sheet_was_interrupted_are_named(run, monkeypatch, tmp_path)
     assert "Wrote 3 items" in done("ask", run, "--pending", "-o", output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["to_label.csv", "to_label.xlsx", "to_label.json"])
 def test_an_interrupted_sheet_of_any_format_leaves_no_part_of_it(run, name):  # noqa: F811
     tool = ["--tool", "argilla"] if name.endswith(".json") else []
@@ -138,6 +139,7 @@ def test_tasks_that_were_interrupted_between_their_two_files_leave_neither(run, 
     assert "Wrote 3 items" in done("ask", run, "--pending", "-o", tasks, "--tool", "label-studio")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", [["report", "-o", "page.html"], ["status", "--plot", "plot.png"]], ids=" ".join)
 def test_an_interrupted_answer_leaves_no_part_of_its_file(run, written):  # noqa: F811
     words = [written[0], str(run), written[1], str(run.with_name(written[2]))]

@@ -101,6 +101,7 @@ def never_served(monkeypatch):
     monkeypatch.setattr(Service, "run", run)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("never_served")
 def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
     run = started(tmp_path)
@@ -146,6 +147,7 @@ def test_a_server_at_the_address_of_one_that_was_killed_is_not_taken_for_it(tmp_
             assert live.ask_server(["status", "run.db"]) is None
 
 
+@pytest.mark.slow
 def test_the_demo_draws_the_digits_and_goes_on_where_it_was(tmp_path):
     pytest.importorskip("sklearn")
     run, pictures = demo_label.prepared(tmp_path)

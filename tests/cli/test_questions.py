@@ -270,6 +270,9 @@ MEASURES = [
 SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
 # What compiles long, and whose class of questions or options occur elsewhere in this list.
 LONG = {
+    ("random", "confusion-matrix --cost COST"),
+    ("random", "calibration --bins 4"),
+    ("random", "lowest-recall --by site --positive cat --m 2"),
     ("random", "calibration --bins weight:2 --by site"),
     ("random", "compare --by prediction --target population"),
     ("random", "compare --by site --first south --second east --measure ece --bins 2"),
@@ -426,6 +429,7 @@ def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
     assert "rate (system old) less rate (system new) 0.667 (exact)." in out
 
 
+@pytest.mark.slow
 def test_answers_that_a_judge_calls_good_are_labelled_in_its_words(tmp_path):
     run, table = tmp_path / "run.db", tmp_path / "table.csv"
     start = ["start", write_csv(tmp_path / "answers.csv", ANSWERS), "--prediction", "verdict", "--out", run]
@@ -859,6 +863,7 @@ def test_labels_of_an_item_may_differ_where_start_says_so(tmp_path):
     assert "is for Metric" in refused("start", path, *asked[:2], "--oracle", "stochastic", "--out", tmp_path / "b.db")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked", ["rate --positive good", "compare --measure rate --positive good", "mean --values bad=0,good=2"]
 )

@@ -176,6 +176,7 @@ def test_the_belief_answers_from_probabilities(list_file, tmp_path, columns):
     assert rows[-1] == f"Wrote {tmp_path / 'curve.png'}."
 
 
+@pytest.mark.slow
 def test_the_belief_answers_from_scores_of_any_scale_as_from_python(list_file, tmp_path, columns):
     run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
     done("start", list_file, "--scores", "score", *ASKED, "--design", "variance_reduction", "--out", run)

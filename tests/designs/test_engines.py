@@ -117,17 +117,8 @@ def test_both_engines_ask_and_answer_alike(case):
     assert n_alike >= 2
 
 
-# Of other measures of the same events in the slow tests alone.
-ALIKE = ("f1", "precision and recall", "better in f1", "accuracy", "curve")
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, marks=[pytest.mark.slow] if case in ALIKE else [])
-        for case in (*CASES, "a measure of one's own")
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*CASES, "a measure of one's own"])
 def test_of_one_belief_both_engines_expect_the_same_gains(case):
     n_classes, question = CASES.get(case, (2, ba.Metric(OWN)))
     pool, labels = made(n_classes)
@@ -171,18 +162,13 @@ WEIGHED = {
 }
 OF_F = ("oasis",)
 OF_NO_EVENT = ("poisson by a curve", "a measure of one's own")  # which a curve cannot be of
-SOON_WEIGHED = {  # `OTHERS` has the stratified design, OASIS and random items
-    ("importance", "a measure of one's own"),
-    ("importance of random size", "f1"),
-    ("poisson", "macro"),
-    ("adaptive", "f1"),
-}
+SOON_WEIGHED = ("poisson", "macro")
 
 
 @pytest.mark.parametrize(
     ("name", "case"),
     [
-        pytest.param(name, case, marks=[] if (name, case) in SOON_WEIGHED else [pytest.mark.slow])
+        pytest.param(name, case, marks=[] if (name, case) == SOON_WEIGHED else [pytest.mark.slow])
         for name in WEIGHED
         for case in ("f1", "accuracy", "macro", "f1 by group", "better in f1", "curve", "a measure of one's own")
         if (case == "f1" or name not in OF_F) and (name, case) != OF_NO_EVENT
@@ -231,13 +217,10 @@ def pairs(runs_on, design):
 OTHERS = [(drawn_labels, name) for name in ("passive", "importance", "oasis", "adaptive")]
 OTHERS += [(numbers, name) for name in ("passive", "stratified", "importance", "poisson")]
 OTHERS += [(pairs, "variance_reduction"), (pairs, "poisson"), (pairs, "passive")]
-SOON_OTHERS = [(drawn_labels, "oasis"), (numbers, "stratified"), (pairs, "passive")]
 
 
-@pytest.mark.parametrize(
-    ("session", "design"),
-    [pytest.param(*case, marks=[] if case in SOON_OTHERS else [pytest.mark.slow]) for case in OTHERS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("session", "design"), OTHERS)
 def test_both_engines_ask_alike_for_draws_and_numbers_and_pairs(session, design):
     found = []
     for runs_on in ("eager", "compiled"):

@@ -94,6 +94,7 @@ def test_open_rounds_are_followed_from_the_journal(tmp_path):
     assert sorted(again.ask(10).ids.tolist()) == ba.resume(tmp_path / "run.db", POOL).pending.tolist()
 
 
+@pytest.mark.slow
 def test_a_batch_back_in_part_counts_as_random_ones_of_it():
     estimates = []
     for seed in range(60):

@@ -117,6 +117,7 @@ def test_the_belief_learns_when_a_round_is_complete_and_asking_moves_no_answer()
     np.testing.assert_array_equal(a.result().interval, answer.interval)
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_from_its_journal_as_it_would_have(tmp_path):
     plain, kept = told(70), told(70, journal=tmp_path / "run.db")
     for a in (plain, kept):

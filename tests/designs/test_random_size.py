@@ -19,7 +19,8 @@ both = pytest.mark.parametrize("kind", [Importance, Poisson])
 
 
 # Over one round of importance sampling: `test_importance_random.py`.
-@pytest.mark.parametrize("name", ["poisson", pytest.param("importance", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["poisson", "importance"])
 def test_totals_are_unbiased_over_rounds_of_unlike_sizes(name):
     on, states = rounds(1_000, 15, 40, 5, design=PUBLISHED[name])
     totals = totals_and_truth(on, states)
@@ -37,11 +38,12 @@ SOME, ALL = ("ratio",), ("ratio", "cautious", "beta")
 
 
 # Of accuracy, whose denominator is known, and of Poisson sampling the quick tests hold the interval of one batch.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name", "repeats", "intervals"),
     [
         ("importance", "f1", 100, SOME),
-        *(pytest.param(kind, name, 300, ALL, marks=pytest.mark.slow) for kind in KINDS for name in ("f1", "accuracy")),
+        *((kind, name, 300, ALL) for kind in KINDS for name in ("f1", "accuracy")),
     ],
 )
 def test_intervals_cover_and_the_published_ones_are_the_shortest(kind, name, repeats, intervals):

@@ -81,7 +81,8 @@ def test_asking_alone_moves_no_answer():
     np.testing.assert_array_equal(before.design_interval, after.design_interval)
 
 
-@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 7])
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [1, 7])
 def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
     question, n, seed = ba.Metric("f1"), 21, 5  # by which no label is chosen by a last digit
     study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=seed, batch=batch)
@@ -194,6 +195,7 @@ def after_a_hundred(design, setting):
         return replace(state, counts=state.counts.at[:, 0].add(taken), remaining=state.remaining - taken)
 
 
+@pytest.mark.slow
 def test_random_items_are_drawn_as_often_as_they_are_weighted_for():
     """Shares of 750 items agree with the probabilities of 6 cells at most (chi-squared, 5 degrees, p = 1e-4)."""
     design = VarianceReduction(n_strata=3)
@@ -219,6 +221,7 @@ def test_random_items_are_drawn_as_often_as_they_are_weighted_for():
     np.testing.assert_allclose(np.asarray(draws.weight)[random], weights[np.asarray(cells)[random]])
 
 
+@pytest.mark.slow
 def test_random_labels_that_results_speak_of_are_uniform_draws():
     """Of 1,500 random items those that count agree with the sizes of 6 cells at most, and all of them do not."""
     design = VarianceReduction(n_strata=3)

@@ -532,7 +532,8 @@ def test_beta_intervals_have_the_estimate_and_its_variance(design):
     assert np.diff(cautious.result().interval) > np.diff(r.interval)
 
 
-@pytest.mark.parametrize("kind", [Importance, pytest.param(Poisson, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Importance, Poisson])
 def test_beta_intervals_of_studies_have_the_estimate_and_its_variance(kind):
     designs = {"": kind(n_strata=16, interval="beta")}
     study = ba.simulate(POOL, LABELS, F1, designs=designs, budgets=[50], batch=50, repeats=3)
@@ -613,7 +614,8 @@ def test_proposals_that_are_no_probabilities_are_refused(number):
 
 
 # Every number is a program of its own.
-@pytest.mark.parametrize("number", [np.nan, *(pytest.param(x, marks=pytest.mark.slow) for x in (np.inf, -1e9))])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e9])
 def test_studies_of_proposals_that_are_no_probabilities_are_refused(number):
     design = Proposing(n_strata=16, number=number)
     with pytest.raises(ba.DesignError, match=r"'oasis' proposes items by numbers that are no probabilities"):
@@ -628,6 +630,7 @@ class FirstArm(ba.designs.Thompson):
         return xp.zeros(1, xp.int64)
 
 
+@pytest.mark.slow
 def test_a_design_that_chooses_a_group_without_items_is_refused():
     a = ba.assess(POOL, ba.GroupAccuracy("site"), design=FirstArm())
     a.tell(a.ask(200).ids, [0] * 200)
@@ -637,6 +640,7 @@ def test_a_design_that_chooses_a_group_without_items_is_refused():
         ba.simulate(POOL, LABELS, ba.GroupAccuracy("site"), designs=[FirstArm()], budgets=[100, 250], repeats=2)
 
 
+@pytest.mark.slow
 def test_a_journal_that_cannot_bring_back_a_design_is_to_be_left_out(tmp_path):
     with pytest.raises(ba.DesignError, match=r"OwnWeights.* is none of them\. Leave out the journal\."):
         ba.assess(POOL, F1, design=OwnWeights(), journal=tmp_path / "run.db")

@@ -365,6 +365,7 @@ def test_a_good_belief_shortens_intervals_and_a_bad_one_costs_little():
     assert widths["inverted"] < 1.3 * widths["even"]
 
 
+@pytest.mark.slow
 def test_compiled_and_mapped_updates_are_the_plain_ones():
     f, g = f1_tables([0, 0, 1, 1])
     items, rng = np.array(SPREAD), np.random.default_rng(3)

@@ -176,6 +176,7 @@ def test_errors_stay_within_what_bounds_of_numbers_allow(bounds, by):
         a.tell(ids, labels[ids])
 
 
+@pytest.mark.slow
 def test_studies_and_sessions_stay_within_alike():
     rng = np.random.default_rng(0)
     scores = rng.beta(0.5, 1.5, 30)

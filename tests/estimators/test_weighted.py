@@ -97,6 +97,7 @@ def test_intervals_of_few_weighted_draws_hold_the_truth(n):
     assert (held(truth, measure_interval(found, ranges)) >= FEWEST).all()
 
 
+@pytest.mark.slow
 def test_without_what_one_more_draw_could_change_they_would_not():
     """A recall of 1 shows no spread: half the intervals of an average that has it in would be too narrow."""
     truth, ranges, found = sampled("rare", 100, (1.0, 1.0))
@@ -105,6 +106,7 @@ def test_without_what_one_more_draw_could_change_they_would_not():
     assert held(truth, measure_interval(blind, ranges))[balanced] < 0.7 * N_SAMPLES
 
 
+@pytest.mark.slow
 def test_intervals_narrow_as_draws_come_and_lie_in_the_range_with_the_estimate():
     widths = []
     for n in (20, 100):

@@ -123,6 +123,7 @@ _slopes_by_jax = jax.jit(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(LEVELS)
 def test_slopes_are_those_that_jax_finds(levels):

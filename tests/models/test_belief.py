@@ -207,6 +207,7 @@ def test_draws_of_outcomes_answer_as_the_closed_form_does(question, closed):
 
 
 class TestTheSameBeliefDecidesAndAnswers:
+    @pytest.mark.slow
     def test_a_result_from_another_posterior_is_the_result_of_that_prior(self):
         own, other = (
             ba.assess(POOL, ba.GroupAccuracy(by="site"), design="random", prior=p) for p in (None, mixture(3))
@@ -360,6 +361,7 @@ class Unregistered(ba.BetaBernoulli):
     """One that nobody registered."""
 
 
+@pytest.mark.slow
 def test_a_subclass_of_a_prior_is_registered_with_jax_alone():
     question, answers = ba.GroupAccuracy(by="prediction"), []
     for kind in (ba.BetaBernoulli, Sceptic):

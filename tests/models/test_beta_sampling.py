@@ -125,7 +125,8 @@ def test_every_shape_is_served(shape):
     assert len(np.unique(x)) == x.size
 
 
-@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.slow), 65])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1, 65])
 def test_small_calls_have_the_law_too(n):
     # One call per key, as a design makes it.
     with jax.enable_x64(True):

@@ -70,6 +70,7 @@ def test_calibration_errors_of_given_accuracies():
     assert PRIOR.calibration_error(np.stack([theta] * 5)).shape == (5, 2)
 
 
+@pytest.mark.slow
 def test_the_posterior_of_the_calibration_error_is_calibrated_and_faults_are_caught():
     """Every group is a replicate: parameters and labels from the prior, the rank of the true ECE among draws."""
     n_groups, n_bins, n_labels, n_draws = 3000, 3, 5, 63

@@ -264,6 +264,7 @@ def test_rates_follow_the_formulas(table, which):
     assert settled.mean() > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["curve", "bent"])
 def test_the_program_has_finite_derivatives_in_64_bits(which):
     _, coordinates = made()
@@ -419,9 +420,8 @@ def test_a_belief_starts_with_parameters_for_every_group():
     assert prior_curves(0, VERDICTS, many, 8).particles.place.shape == (2, 8, EFFECTS + 18)
 
 
-@pytest.mark.parametrize(
-    ("table", "which"), [("positives", 1), pytest.param("positives", 3, marks=pytest.mark.slow), ("agreement", 4)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("table", "which"), [("positives", 1), ("positives", 3), ("agreement", 4)])
 def test_the_program_is_the_prior_the_rates_and_the_likelihood(table, which):
     _, coordinates = made()
     cells, events = campaign()
@@ -815,6 +815,7 @@ def test_before_any_label_draws_follow_the_prior():
     assert (np.abs(np.float64(share).mean(0) - expected) < 4 * error).all()
 
 
+@pytest.mark.slow
 def test_labels_one_by_one_and_in_a_loop_give_the_same_state():
     cells, events = campaign(30)
     _, coordinates = made()

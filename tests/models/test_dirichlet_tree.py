@@ -139,6 +139,7 @@ def test_updates_add_up_in_any_order_and_any_weights():
         np.testing.assert_allclose(x, y, rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tree", "n_classes"), [(PAIR, 2), (TRIPLE, 3)])
 def test_log_joint_of_the_program_less_log_posterior_is_the_log_marginal_everywhere(tree, n_classes):
     prior = a_prior(tree, n_classes)
@@ -192,6 +193,7 @@ def test_a_flat_tree_is_a_dirichlet_law_over_the_blocks():
     np.testing.assert_allclose(posterior.predictive, (joint / joint.sum(0)).T, rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_host", [False, True])
 def test_draws_have_the_mean_of_the_law_and_sum_to_one(on_host):
     posterior = a_prior(PAIR, 2).update(some_counts(PAIR, 2)[0])
@@ -203,6 +205,7 @@ def test_draws_have_the_mean_of_the_law_and_sum_to_one(on_host):
     assert np.abs(error).max() < 4.5
 
 
+@pytest.mark.slow
 def test_draws_on_the_host_have_the_law_of_the_others():
     """Fourth moments of these distributions are below six times those of normal ones."""
     n = 20_000

@@ -98,7 +98,8 @@ def test_nested_families_of_a_tree_by_its_branching_are_the_same_model(tree, fit
     )
 
 
-@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_log_posterior_is_that_of_a_walk_over_the_families_and_the_fit_its_maximum(n_classes):
     scores, labelled, unlabelled = counts(n_classes=n_classes)
     prior = DirichletTree.from_prior(tree=explicit_tree(RAGGED), mean_scores=scores)

@@ -208,12 +208,10 @@ def draws_of(data: Any) -> dict[str, np.ndarray]:
 
 
 # To compile and to sample. What the programs of closed forms are is held by tests/models/test_shared.py.
-QUICK = ("error_labels.program",)
 
 
-@pytest.mark.parametrize(
-    "name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in [*CASES, "labels left out"]]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*CASES, "labels left out"])
 def test_one_line_fits_a_program_to_what_its_belief_hands_out(name):
     case = labels_left_out() if name == "labels left out" else CASES[name]()
     program = programs()["dirichlet_tree.model.program" if name == "labels left out" else name]

@@ -296,6 +296,7 @@ def test_results_are_64_bit_and_the_setting_is_left_alone():
     assert not jax.config.jax_enable_x64
 
 
+@pytest.mark.slow
 def test_points_of_some_hundred_campaigns_are_those_of_the_compiled_program_without_compiling_it(caplog):
     labels = np.random.default_rng(0).integers(0, 9, (200, len(SCORES)))
     agreements = np.random.default_rng(1).binomial(labels, 0.8)

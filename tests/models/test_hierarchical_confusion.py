@@ -308,6 +308,7 @@ def test_campaigns_of_one_batch_come_to_what_each_alone_does(prior):
         np.testing.assert_allclose(found, prior.update_counts(counts).mean, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prior", "counts", "left_out"),
     [(PRIOR, COUNTS, LEFT_OUT), (UNKNOWN, OF_UNKNOWN, ALSO_OF_NEW), (SIZED, COUNTS, LEFT_OUT)],

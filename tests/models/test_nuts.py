@@ -150,6 +150,7 @@ def test_a_users_program_that_takes_no_none_gets_every_group_and_plate_names(the
     np.testing.assert_allclose(hit.mean((0, 1)), theta.mean((0, 1))[SITES], atol=0.05)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws_and_another_seed_others():
     def tiny():
         numpyro.sample("z", dist.Normal(0, 1))
@@ -375,7 +376,8 @@ def test_what_is_not_finite_is_named(model, what):
     assert what_is_not_finite(partial(model, y=-np.ones(3)), jax.random.key(0)) == what
 
 
-@pytest.mark.parametrize("progress", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("progress", [False, True])
 def test_a_program_without_a_start_is_refused(progress):
     options = {"warmup": 4, "draws": 4, "chains": 1, "max_tree_depth": 1, "progress": progress}
     with pytest.raises(InferenceError, match=r"no start at which .* are finite: the gradient is not"):

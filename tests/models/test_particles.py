@@ -325,6 +325,7 @@ def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
     assert min(stats.kstest(row, "norm").pvalue for row in moved_off) < ALPHA
 
 
+@pytest.mark.slow
 def test_few_particles_follow_many_labels_of_groups():
     """As many steps in all parameters at once, of which few are taken, leave errors 20 times as great."""
     errors, shares = [], []

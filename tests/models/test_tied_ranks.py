@@ -92,6 +92,7 @@ def test_a_cell_most_of_whose_items_do_not_tie_is_at_its_mean():
     assert ba.Metric("f1").setting(ba.Pool(scores=scores), strata=RankStrata(2)).cells.events.coordinates.tied is None
 
 
+@pytest.mark.slow
 def test_both_engines_and_the_program_have_the_same_rates():
     cells = coarse()
     coordinates, member = cells.events.coordinates, POSITIVES[1]

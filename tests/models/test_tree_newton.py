@@ -30,7 +30,8 @@ def near_a_solution(tree, n_classes):
     return _problem(latent_prior(prior), n, u), tree.interleave(jnp.asarray(joint.T))
 
 
-@pytest.mark.parametrize(("tree", "n_classes"), [(Tree(3), 2), pytest.param(Tree(5, 4), 3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("tree", "n_classes"), [(Tree(3), 2), (Tree(5, 4), 3)])
 def test_the_pass_over_the_tree_solves_newtons_system_exactly(tree, n_classes):
     problem, mass = near_a_solution(tree, n_classes)
     real = np.flatnonzero(np.asarray(mass[0]) > 0)

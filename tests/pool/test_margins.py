@@ -38,6 +38,7 @@ def test_pools_with_other_margins_have_other_fingerprints():
     assert len({POOL.fingerprint(), other.fingerprint(), ba.Pool(predictions=PREDICTIONS).fingerprint()}) == 3
 
 
+@pytest.mark.slow
 def test_units_of_margins_make_no_odds():
     one, other = (
         labelled(ba.Pool(predictions=PREDICTIONS, scores=unit * MARGINS), ba.Metric("f1")) for unit in (1, 1024)
@@ -63,6 +64,7 @@ def test_margins_tell_more_than_predictions_alone(question):
 ACCURACY = pytest.param(ba.Metric("accuracy"), marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [ba.Metric("f1"), ACCURACY, ba.Rate()], ids=lambda one: one.name)
 def test_full_labels_are_exact(question):
     assert labelled(FEW, question, 150, seed=3).result().guarantee == "exact"

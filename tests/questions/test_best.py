@@ -359,6 +359,7 @@ def test_bounds_of_leads_hold_them_and_are_reached(systems):
             assert joint_draws.leads(values)[g] == pytest.approx(bound[own], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_what_random_items_tell_of_a_lead_is_said_beside_the_verdict():
     pool, label = two_classes(3, n=300)
     a = ba.assess(pool, ba.Best(), design=ba.designs.VarianceReduction(audit=0.5), seed=2)
@@ -453,6 +454,7 @@ def test_draws_and_band_are_of_the_leads(measure):
     np.testing.assert_allclose(np.sort(data["lead"].values.ravel()), np.sort(result.draws.ravel()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rope", [0.0, 0.02])
 def test_the_lead_that_a_summary_says_is_that_of_the_system_of_the_verdict(rope):
     """With a rope, the safest one may not lead."""
@@ -624,6 +626,7 @@ def test_what_cannot_be_asked_is_refused_in_words_that_help():
         ba.plan(groups, pairs, probability=0.9)
 
 
+@pytest.mark.slow
 def test_accuracies_less_their_mean_are_not_said_to_be_accuracies():
     """They were, where items were set aside and where positives may hide: accuracy -0.22."""
     rng = np.random.default_rng(2)

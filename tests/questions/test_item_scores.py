@@ -100,6 +100,7 @@ def test_a_few_labels_missing_leave_what_they_can_change():
     assert (r.interval[:, 1] <= ends[1] + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_what_labels_leave_possible_holds_the_truth():
     pool, y, _ = made(200, 4)
     for n in (20, 120, 190):
@@ -166,6 +167,7 @@ def test_an_answer_is_summarised_tabulated_resumed_and_handed_to_arviz(tmp_path)
     np.testing.assert_array_equal(again.result().interval, r.interval)
 
 
+@pytest.mark.slow
 def test_sessions_on_other_measures_answer_them_and_they_answer_others():
     pool, y, _ = made(500, 6)
     for own, asked in ((ba.Metric("f1"), ba.Metric(BOTH)), (ba.Metric(BOTH), ba.Metric("roc_auc"))):

@@ -73,6 +73,7 @@ def test_intervals_hold():
     assert missed.sum(0).max() <= stats.binom(12, 0.05).ppf(0.9995)
 
 
+@pytest.mark.slow
 def test_a_ranking_is_summarised_tabulated_and_handed_to_arviz(tmp_path):
     pool, y, _ = made(300, 4)
     a = ba.assess(pool, ba.Metric(BOTH), journal=tmp_path / "run.db")

@@ -46,6 +46,7 @@ def test_strata_of_ranks_are_those_of_the_score_turned_round():
     np.testing.assert_array_equal(strata[2], strata[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["roc_auc", "average_precision"])
 def test_measures_of_the_score_are_of_the_score_as_it_is(measure):
     pool, question = FALLING["one column"], ba.Metric(measure)

@@ -64,7 +64,8 @@ def test_between_thresholds_it_is_that_of_random_orders(n_first):
         np.testing.assert_allclose(found, found[0], rtol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "fewest"), [(5, 3), pytest.param(20, 15, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "fewest"), [(5, 3), (20, 15)])
 def test_of_a_list_whose_positives_lead_the_interval_holds_the_truth(n, fewest):
     """Few positives, all of them among the first ranks, where one place more or less makes a difference."""
     held = 0

@@ -74,6 +74,7 @@ def test_draws_are_the_same_for_the_same_labels_and_summarised_without_a_word():
     assert "theta[cat]" in table.index
 
 
+@pytest.mark.slow
 def test_draws_are_made_on_the_host_whichever_engine_the_session_ran_on(monkeypatch):
     """Compiling what draws takes longer than drawing."""
     monkeypatch.delattr(DirichletTree, "sample")

@@ -168,6 +168,7 @@ def test_names_that_run_from_right_to_left_do_not_turn_figures_round():
     assert f"<p>{html.escape(line).replace(south, f'<bdi>{south}</bdi>')}</p>" in page
 
 
+@pytest.mark.slow
 def test_a_figure_of_all_pairs_of_many_groups_is_of_the_first_and_last_of_them():
     shops, right = np.arange(450) % 45, (np.arange(450) % 45 > 5) | (np.arange(450) % 4 == 0)
     pool = ba.Pool(predictions=np.ones(450, int), classes=[0, 1], groups={"shop": shops})

@@ -106,6 +106,7 @@ def test_levels_are_said_with_the_digits_that_they_have(level, said):
         assert type(result.to_dict()["level"]) is float
 
 
+@pytest.mark.slow
 def test_what_is_exact_is_said_once():
     """No interval of one value stands beside it, no width 0.000, and reports give neither values nor reasons twice."""
     rng = np.random.default_rng(0)

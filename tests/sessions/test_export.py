@@ -210,12 +210,10 @@ def test_numbers_count_once_each_when_everything_is_labelled(design):
 
 
 # One of every way to weigh; `tests/designs/test_engines.py` has estimates of the others, which are as their weights.
-LIKE_ADAPTIVE = ("passive", "importance", "oasis")
 
 
-@pytest.mark.parametrize(
-    "design", [pytest.param(name, marks=[pytest.mark.slow] * (name in LIKE_ADAPTIVE)) for name in WEIGHTED]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("design", WEIGHTED)
 def test_weights_of_compiled_sessions_have_the_digits_of_those_on_numpy(design):
     eager, compiled = (
         labelled(ba.assess(pool(), ba.Metric("f1"), design=design, seed=1, engine=engine)).export()
@@ -225,6 +223,7 @@ def test_weights_of_compiled_sessions_have_the_digits_of_those_on_numpy(design):
     np.testing.assert_allclose(compiled["weight"], eager["weight"], rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["poisson", "passive"])
 def test_weights_of_sets_of_labels_have_the_digits_of_those_on_numpy(design):
     scores = np.random.default_rng(0).random((90_000, 3)) ** 2

@@ -160,7 +160,8 @@ def test_pairs_are_answered_by_the_sessions_own_belief(design):
             a.result(posterior=np.full(shape, 0.5))
 
 
-@pytest.mark.parametrize("engine", ["eager", pytest.param("compiled", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["eager", "compiled"])
 @pytest.mark.parametrize(
     "question",
     [

@@ -11,11 +11,12 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="sessions are forked")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fires",
     [
         ["killed", "--kills", "5"],
-        pytest.param(["killed", "--kills", "100"], marks=pytest.mark.slow),
+        ["killed", "--kills", "100"],
         ["shared", "full", "read_only"],
     ],
     ids=" ".join,

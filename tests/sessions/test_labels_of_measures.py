@@ -61,6 +61,7 @@ def others(*slow):
     )
 
 
+@pytest.mark.slow
 @others("groups", "calibration")
 def test_labels_of_everything_answer_exactly(everything, question):
     r = everything.result(question=question)
@@ -105,6 +106,7 @@ def test_labels_of_predicted_classes_answer_measures_and_those_of_sites_do_not()
         session(ba.GroupAccuracy(by="site"), "thompson", 12).result(question=asked)
 
 
+@pytest.mark.slow
 def test_the_answer_says_what_the_labels_were_drawn_for_and_comes_back():
     a = session(ba.Metric("f1"), n=30)
     a.skip(a.ask(2).ids)

@@ -294,13 +294,11 @@ def test_a_pool_of_bounds_still_asks_means_and_a_journal_of_one_is_not_one_of_th
 
 
 FEW = ba.Pool(predictions=F[:40], scores=U[:40], bounds=FREE)
-SLOW = ("stratified", "poisson", "passive")  # every design is compiled
 STUDY = {"budgets": [8, 40], "repeats": 200, "batch": 8}  # whose designs are compiled once
 
 
-@pytest.mark.parametrize(
-    "design", [pytest.param(design, marks=[pytest.mark.slow] * (design in SLOW)) for design in NUMERIC]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("design", NUMERIC)
 def test_studies_estimate_without_bias_and_sessions_take_the_same_weights(design):
     study = ba.simulate(FEW, Y[:40], ba.Metric(["mae", "mse"]), designs=[design], **STUDY)
     np.testing.assert_allclose(study.truth, by_hand(Y[:40], F[:40])[:2], rtol=1e-12)

@@ -222,6 +222,7 @@ def test_weighted_sums_stay_unbiased_whatever_the_draws_say(name):
     assert (abs(np.mean(gaps, axis=0)) < 4.6 * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adaptive", "importance"])
 def test_weights_are_the_reciprocals_of_how_often_cells_are_drawn(name):
     """A cell of a share s of the items, of which a draw counts w, is drawn with probability s / w ([NH] eq. 1)."""

@@ -103,6 +103,7 @@ def by_curves(n: int, of: int) -> ba.Assessment:
     return a
 
 
+@pytest.mark.slow
 def test_the_population_stays_unknown_where_curves_know_the_pool():
     """Labels of all n items leave at most the error of a share of n, and half of its variance if parts are alike.
 
@@ -117,6 +118,7 @@ def test_the_population_stays_unknown_where_curves_know_the_pool():
     assert (pool.guarantee, r.guarantee) == ("exact", "credible")
 
 
+@pytest.mark.slow
 def test_what_unlabelled_items_turn_out_to_be_is_drawn_once():
     """Groups get the intervals that the measure by group has; drawn twice, unlabelled items would widen them by 0.3."""
     a = by_curves(60, of=80)

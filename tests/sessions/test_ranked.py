@@ -457,6 +457,7 @@ def test_labels_nobody_asked_for_and_wrong_ones_are_refused():
     assert a.labels_used == 3
 
 
+@pytest.mark.slow
 def test_the_band_holds_as_often_as_promised():
     """A misses count is binomial with at most delta: the threshold is its 99.9 % point."""
     n, repeats = 20_000, 120

@@ -70,8 +70,9 @@ def test_the_default_design_repeats_whatever_the_threads():
     assert one == campaign("f1", "variance_reduction", "", OPENBLAS_NUM_THREADS="2")
 
 
+@pytest.mark.slow
 @needs_x86
-@pytest.mark.parametrize("question", ["f1", pytest.param("f1 by site", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("question", ["f1", "f1 by site"])
 def test_the_default_design_repeats_whatever_adds_up_its_matrices(question):
     one = campaign(question, "variance_reduction", "", rounds=10)
     assert one == campaign(question, "variance_reduction", "", rounds=10, **OTHER_BLAS)

@@ -293,6 +293,7 @@ def test_an_oracle_that_is_none_is_refused(labels, says):
         ba.simulate(POOL, labels, F1, repeats=2, oracle="stochastic")
 
 
+@pytest.mark.slow
 def test_a_function_that_draws_labels_is_an_oracle():
     study = ba.simulate(
         POOL,

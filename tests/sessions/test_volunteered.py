@@ -138,7 +138,8 @@ def test_a_single_surprise_is_no_choice(world):
     assert KNOWN not in summary_after(world, ba.Metric("f1"), told)
 
 
-@pytest.mark.parametrize("engine", ["eager", pytest.param("compiled", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["eager", "compiled"])
 def test_a_campaign_goes_on_as_it_was(world, engine, tmp_path):
     pool, label = world
     a = ba.assess(pool, ba.Metric("f1"), seed=0, engine=engine, journal=tmp_path / "j.jsonl")
@@ -172,6 +173,7 @@ def test_items_are_chosen_by_what_was_asked_for(world, monkeypatch):
     assert learned_nothing < found()
 
 
+@pytest.mark.slow
 def test_labels_of_errors_are_those_that_were_asked_for():
     rng = np.random.default_rng(0)
     label, logits = rng.integers(3, size=2_000), rng.normal(size=(2_000, 3))
@@ -190,6 +192,7 @@ def test_labels_of_errors_are_those_that_were_asked_for():
     assert KNOWN in a.result().summary()
 
 
+@pytest.mark.slow
 def test_plans_learn_nothing_from_them_either(world, monkeypatch):
     a = session_after(world, ba.Metric("f1"), positives(world))
     width = 0.5 * np.diff(a.result().interval)[0]
@@ -299,6 +302,7 @@ def test_items_set_aside_may_be_right_or_wrong_beside_them(world):
     assert wrong < before < right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["other groups", "same groups", "both beside labels of a third"])
 def test_a_session_with_the_same_seed_asks_for_random_items_beside_the_labels_of_another(which):
     """Whoever tells labels of one kind alone leaves items of the other kind at the head of every order."""
@@ -435,6 +439,7 @@ def test_groups_are_chosen_by_what_was_asked_for(world, monkeypatch):
     assert by_some < 0.7 * share_of_site()
 
 
+@pytest.mark.slow
 def test_beliefs_that_designs_cannot_compile_are_chosen_by_too(world):
     question = ba.LeastCalibrated(by="site", bins=2)  # whose groups are alike or apart
     a = new_session_after(world, question, errors(world), engine="compiled")
@@ -459,6 +464,7 @@ ANOTHER = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("own", "another"), ANOTHER, ids=lambda question: question.name)
 def test_other_questions_learn_from_what_was_asked_for_alone(world, own, another, monkeypatch):
     pool, label = world

@@ -168,6 +168,7 @@ def test_epsilon_greedy_leaves_the_best_group_as_often_as_it_should_side_by_side
         assert stats.binomtest(int(best), 2000, 1 - 0.75 * epsilon).pvalue > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["thompson", "bayes_ucb"])  # by draws, and by quantiles
 def test_labels_count_whether_the_posterior_has_them_or_they_came_since(design):
     plays = [
@@ -226,9 +227,8 @@ def test_futures_end_at_their_own_labels(question, prior, kind):
             assert np.diff(session.question.plan_intervals(found, 0.95)).max() < 0.02
 
 
-@pytest.mark.parametrize(
-    ("design", "n"), [("random", 8), *(pytest.param(design, 24, marks=pytest.mark.slow) for design in DESIGNS)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("design", "n"), [("random", 8), *((design, 24) for design in DESIGNS)])
 def test_blocks_need_as_many_labels_as_single_ones(design, n):
     """On the same pools, in the mean of the logarithms, which blocks and single labels spread alike."""
     question = ba.GroupAccuracy()
@@ -285,6 +285,7 @@ def test_designs_and_beliefs_of_users_are_followed_by_their_own_steps():
         assert 0 <= plan.labels.lower <= plan.labels.upper <= 280
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question", [ba.GroupAccuracy(), ba.Calibration(bins=2, by="prediction")], ids=lambda q: q.name
 )

@@ -54,7 +54,8 @@ def test_the_default_design_errs_less_than_random_items_on_means_over_items():
 
 
 # Each kind of pool is a study of its own.
-@pytest.mark.parametrize("kind", [pytest.param("good", marks=pytest.mark.slow), "shuffled"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["good", "shuffled"])
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_mean_losses_are_unbiased_at_whole_batches_and_in_part(kind, design):
     """Means over campaigns agree with the truth within 3.5 standard errors."""
@@ -110,7 +111,8 @@ def test_campaigns_that_label_everything_are_exact(design):
     assert study.design_intervals[design] is None  # these designs keep none
 
 
-@pytest.mark.parametrize("design", ["passive", pytest.param("poisson", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ["passive", "poisson"])
 def test_a_batch_that_the_last_budget_ends_is_a_whole_one(design):
     """Its labels have all come, however many more a batch could have had."""
     pool, labels = made("good")

@@ -82,6 +82,7 @@ def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):
     assert cache_folder() is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not compiled_cache._MAPS.exists(), reason="no Linux")
 @pytest.mark.parametrize(("share", "kept"), [(0.4, True), (0.6, False)])
 def test_programs_are_forgotten_before_their_maps_are_too_many(tmp_path, monkeypatch, share, kept):

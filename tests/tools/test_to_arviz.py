@@ -117,6 +117,7 @@ def test_arrays_that_do_not_fit_are_named(arguments, message):
         to_arviz(**arguments)
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_and_no_warning_raised_on_the_first_import(tmp_path):
     # ArviZ 0.2x warns on the first import of a day; an empty cache folder is such a day.
     code = (

@@ -211,6 +211,7 @@ def test_answers_that_wait_are_not_sent_to_another_campaign(run, browser):
         server.end()
 
 
+@pytest.mark.slow
 def test_three_people_and_a_sheet_share_a_journal_and_nothing_is_asked_twice_or_lost(run, browser):
     server = Server(run)
     try:
@@ -263,6 +264,7 @@ def test_what_items_say_is_shown_as_text_and_pictures_from_elsewhere_are_not_loa
         assert not browser.complaints()
 
 
+@pytest.mark.slow
 def test_the_answer_narrows_beside_the_items_with_the_numbers_of_the_session(browser):
     rng = np.random.default_rng(0)
     session = ba.assess(ba.Pool(predictions=["a", "b"] * 200), ba.GroupAccuracy(), design="random", seed=1)
@@ -290,6 +292,7 @@ def test_the_answer_narrows_beside_the_items_with_the_numbers_of_the_session(bro
         assert browser.run("return fetch('api/stream').then((answer) => answer.status)") == 403
 
 
+@pytest.mark.slow
 def test_every_kind_of_label_by_keys(browser):
     several = ba.assess(
         ba.Pool(predictions=["cat;dog", "-", "dog", "cat"], multilabel=True), ba.Metric("f1_micro"), design="passive"
@@ -332,6 +335,7 @@ def test_every_kind_of_label_by_keys(browser):
     assert {texts["text"][i]: label for i, label in zip(ids, labels, strict=True)} == {shown[0]: 1, shown[1]: 0}
 
 
+@pytest.mark.slow
 def test_people_differ_and_somebody_decides(browser):
     session = ba.assess(ba.Pool(predictions=["a", "b"] * 5), ba.GroupAccuracy(), design="random")
     session.tell([3, 4], ["a", "a"], annotator="anna")
@@ -418,6 +422,7 @@ def test_answers_wait_for_a_journal_that_cannot_be_written(run, browser, monkeyp
     assert known(run) == dict(zip([first, *given], ["bill", "bug", "bill"], strict=True))
 
 
+@pytest.mark.slow
 def test_who_waits_for_others_goes_on_when_their_items_are_back(browser):
     session = ba.assess(ba.Pool(predictions=["a", "b"] * 2), ba.GroupAccuracy(), design="random")
     away = session.ask(3).ids  # of a sheet

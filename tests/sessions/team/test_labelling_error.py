@@ -30,7 +30,8 @@ def campaign(seed: int, n_classes: int = 2, rate: float = 0.1, question=None):
     return a, (predictions == truth).mean(), truth.mean()
 
 
-@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 4])
 def test_answers_that_count_on_wrong_labels_hold(n_classes):
     repeats, plain, counted, rates = 40, 0, 0, 0
     for seed in range(repeats):
@@ -112,7 +113,8 @@ def three_annotators(seed: int, n_third: int | None = None):
     return a, (predictions == truth).mean()
 
 
-@pytest.mark.parametrize("n_third", [pytest.param(200, marks=pytest.mark.slow), None])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_third", [200, None])
 @pytest.mark.parametrize("rule", ["majority", "anna"])
 def test_labels_that_a_rule_decided_on_may_be_wrong(rule, n_third):
     """Of 600 campaigns .958 and .963 held, and .86 and .32 where such labels counted as right."""
