@@ -43,6 +43,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
 
 
+_COMPILED = (".program", ".fit", ".sample", ".Study", ".interval_table")
+
+
 def _accept(_: None) -> None:
     pass
 
@@ -58,7 +61,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to the slow tests what compiles for seconds among examples: programs, fits, draws and whole studies."""
     for item in items:
-        if isinstance(item, pytest.DoctestItem) and item.name.endswith((".program", ".fit", ".sample", ".Study")):
+        if isinstance(item, pytest.DoctestItem) and item.name.endswith(_COMPILED):
             item.add_marker("slow")
 
 

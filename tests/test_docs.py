@@ -54,7 +54,7 @@ def maker():
     return loaded("make_readme.py")
 
 
-LONG = ("queries_from_draws.md",)  # fits a model of every kind
+LONG = ("queries_from_draws.md", "multilabel.md")  # fits a model of every kind, and has a study
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ def test_the_envelope_holds_hundreds_of_curves_from_exact_values_and_from_bounds
         assert ((fewest <= counts) & (counts <= most)).all()
 
 
+@pytest.mark.slow
 def test_heights_are_the_greatest_ratio_over_all_ranks():
     rng = np.random.default_rng(2)
     for _ in range(500):

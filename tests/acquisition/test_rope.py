@@ -223,6 +223,7 @@ def test_under_the_posterior_mean_a_label_never_lowers_lambda(a1, b1, a2, b2, ro
     assert (beta_expected_lambda(a / (a + b), a, b, rope) > now - 2e-8).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", [[0.7, 0.6], [0.1, 0.9]])
 def test_expected_lambda_from_samples_agrees_within_its_error(theta):
     batches, size = 40, 10_000

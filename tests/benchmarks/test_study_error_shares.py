@@ -8,6 +8,7 @@ from study_error_shares import FIGURES, LOOKS, campaign, main, pools, report, us
 from bayes_assess.models import HierarchicalConfusion
 
 
+@pytest.mark.slow
 def test_pools_have_scores_or_none():
     scored = list(pools(2, 1, scored=True))
     assert [name for name, *_ in scored if name.startswith(("classes", "rare"))] == [

@@ -56,6 +56,7 @@ def test_verdicts_have_the_numbers_worked_out_by_hand():
     assert "| 35,615 | AdaStrat | 2 | 18.0 | 18 | 14,000 ± 1e+02 |" in table(lists)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped_and_reports(monkeypatch, tmp_path, capsys):
     made, session_row = [], study.session_row
     monkeypatch.setattr(study, "session_row", lambda *given: made.append(given) or session_row(*given))

@@ -88,6 +88,7 @@ def test_an_interrupted_ask_leaves_the_journal_alone(run, where):  # noqa: F811
     assert {path.name for path in run.parent.iterdir()} == {"pool.csv", "run.db"}
 
 
+@pytest.mark.slow
 def test_an_interrupted_start_leaves_no_journal(pool_file, tmp_path):  # noqa: F811
     command = [sys.executable, "-c", PROGRAM, "writing", "start", str(pool_file), "--out", str(tmp_path / "new.db")]
     found = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -135,6 +135,7 @@ def test_of_one_belief_both_engines_expect_the_same_gains(case):
     np.testing.assert_allclose(eager, compiled, rtol=1e-3, atol=1e-5 * eager.max())  # of 32 bits
 
 
+@pytest.mark.slow
 def test_a_measure_of_ones_own_is_exact_in_64_bits():
     pool, labels = made(2, 50)
     a = ba.assess(pool, ba.Metric(OWN), seed=0)

@@ -312,6 +312,7 @@ def given_up(rng, q, losses, rounds: int) -> Sums:
         return add_steps(Sums.zeros((1, 2)), settled, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_labels_stand_for_items_that_were_released_in_the_steps_before(rounds):
     """As of labels that do not come back: means within 3 standard errors over campaigns."""

@@ -52,6 +52,7 @@ def test_of_a_pool_that_is_labelled_in_full_every_draw_is_the_measure():
     assert (np.ptp(rough, axis=0) == 0).all()
 
 
+@pytest.mark.slow
 def test_draws_do_not_depend_on_how_many_are_computed_at_once(monkeypatch):
     monkeypatch.setattr(rough_measure, "_AT_ONCE", 1)
     one_by_one = drawn("f1", 30.0, 2)[1]

@@ -163,6 +163,7 @@ def test_designs_decide_on_a_mixture_and_learn_it(name):
     assert result.labels_used == 12
 
 
+@pytest.mark.slow
 def test_what_labels_of_some_groups_say_of_the_others_is_learned():
     """The closed form knows nothing of that."""
     a = ba.assess(POOL, ba.GroupAccuracy(by="site", target="population"), design="random", prior=mixture(3))
@@ -172,6 +173,7 @@ def test_what_labels_of_some_groups_say_of_the_others_is_learned():
     assert (now[1:] > prior[1:] + 0.1).all()
 
 
+@pytest.mark.slow
 def test_quantiles_serve_bayesian_upper_bounds():
     a = ba.assess(POOL, ba.MostAccurate(by="site"), design="bayes_ucb", prior=mixture(3))
     ids = a.ask(6).ids

@@ -76,6 +76,7 @@ def test_a_chain_of_labels_from_the_quantile_before_stays_exact(quantile):
     np.testing.assert_allclose(x, stats.beta.ppf(p, a, b), rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_an_element_does_not_depend_on_its_neighbours(quantile):
     # Elements finish at different steps, and those that are done wait for the others.
     rng = np.random.default_rng(1)

@@ -830,6 +830,7 @@ def test_labels_one_by_one_and_in_a_loop_give_the_same_state():
     assert (np.asarray(other.particles.place) != np.asarray(whole.particles.place)).any()
 
 
+@pytest.mark.slow
 def test_evidence_turns_to_the_curve_when_scores_rank_and_away_when_they_do_not():
     _, coordinates = made()
     cells, events = campaign(200)

@@ -65,6 +65,7 @@ def test_charts_have_an_inverse_and_a_jacobian(name):
             assert np.linalg.slogdet(np.asarray(jacobian))[1] == pytest.approx(float(found[j]), rel=1e-8)
 
 
+@pytest.mark.slow
 def test_coordinates_are_about_standard_whatever_the_parameters_and_the_labels():
     """Quartiles of u, for x of the posterior: between those of a normal and of a logistic variable, roughly."""
     rng = np.random.default_rng(2)

@@ -305,7 +305,8 @@ def moved_by_groups(key, place, parts, apart=True):
 
 
 # Groups that are apart are followed by few particles in the quick tests.
-@pytest.mark.parametrize("apart", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [True, False])
 def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
     rng = np.random.default_rng(11)
     x, y, group = labels_of_groups(rng)

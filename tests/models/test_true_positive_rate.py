@@ -81,13 +81,12 @@ def rank_of_the_truth(rng, posterior_of) -> float:
     return (below + rng.random() * (ties + 1)) / 201
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("posterior_of", "right"),
     [
         (lambda prior, counts: prior.update_counts(counts), True),
-        pytest.param(  # missed for found
-            lambda prior, counts: prior.update_counts(counts[:, [1, 0, 2]]), False, marks=pytest.mark.slow
-        ),
+        (lambda prior, counts: prior.update_counts(counts[:, [1, 0, 2]]), False),  # missed for found
         (lambda prior, counts: prior.update_counts(np.add(counts, [0, 0, 300])), False),  # few positive items left
     ],
     ids=["as it is", "missed for found", "hardly any left"],

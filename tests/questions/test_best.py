@@ -408,6 +408,7 @@ def test_leads_that_random_items_contradict_hold_what_these_tell():
     np.testing.assert_array_equal(by_chance.interval, by_chance.credible_interval)
 
 
+@pytest.mark.slow
 def test_no_lead_is_further_than_the_measure_ranges():
     """Of accuracies the belief is on what the systems do not have in common, which ranges further."""
     pool, labels = two_classes(0, n=60)

@@ -82,6 +82,7 @@ def test_of_one_bin_the_greatest_error_is_the_expected_one():
     np.testing.assert_allclose(result.maximum_error_interval[0], result.interval, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [None, "site"])
 @pytest.mark.parametrize("prior", ["learned", "uninformative"])
 def test_the_greatest_error_is_nowhere_below_the_expected_one(by, prior):

@@ -163,6 +163,7 @@ def test_several_judges_have_an_opinion_each_and_their_mean():
         np.testing.assert_allclose(subject.opinions, np.array(every) - 1, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_judge_who_knows_the_labels_is_found_among_others_who_do_not():
     strangers = np.random.default_rng(13).choice(5, (2, N)) + 1
     pool = ba.Pool(predictions=strangers[0], classes=[1, 2, 3, 4, 5], systems={"b": strangers[1], "c": LABELS})

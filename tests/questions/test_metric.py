@@ -336,6 +336,7 @@ def test_many_classes():
         ba.assess(pool, ba.Metric("f1"), design="passive")
 
 
+@pytest.mark.slow
 def test_accuracies_of_many_classes_by_many_groups_never_hold_every_loss(monkeypatch):
     dense, rng = SparseLosses.dense, np.random.default_rng(0)
     sizes = []

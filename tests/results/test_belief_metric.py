@@ -275,6 +275,7 @@ def test_where_random_items_contradict_some_measures_the_others_promise_no_more_
     assert result.headline == lines[0]  # an answer, and no warning
 
 
+@pytest.mark.slow
 def test_intervals_of_low_levels_that_lie_apart_are_no_contradiction():
     """Two intervals of 20 % miss each other by chance; those of 95 % of the same labels have values in common."""
     for seed in (1, 2):

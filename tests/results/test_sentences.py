@@ -132,6 +132,7 @@ def test_what_is_exact_is_said_once():
         assert sum(map(len, found)) <= 2  # of two measures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["variance_reduction", "passive"])
 def test_small_rates_keep_two_digits_in_sentences_and_tables(design):
     n = 5_000

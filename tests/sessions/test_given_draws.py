@@ -185,6 +185,7 @@ def test_the_posterior_of_an_answer_on_calibration_by_group_chooses_items(questi
     assert np.abs(estimate - a.result().estimate).max() < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["eager", "compiled"])
 def test_draws_that_are_sure_choose_items_on_either_engine(engine):
     """In 32 bits a draw of 1 leaves a label that contradicts it no probability at all, and its logarithm no number."""

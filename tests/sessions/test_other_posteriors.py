@@ -203,6 +203,7 @@ def wrong_posterior(a, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).beta(1 + 9 * (1 - m) + 3 * c[:, 0], 1 + 9 * m + 3 * c[:, 1], (16, len(c)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adaptive", "importance"])
 def test_weighted_sums_stay_unbiased_whatever_the_draws_say(name):
     """Sums of weights of items of a cell and label, less their shares of the draws, have mean 0 ([NH] eq. 1).
@@ -240,6 +241,7 @@ def test_weights_are_the_reciprocals_of_how_often_cells_are_drawn(name):
     assert np.ptp(list(weight.values())) > 0.3
 
 
+@pytest.mark.slow
 def test_items_of_a_batch_are_drawn_with_their_inclusion_probabilities():
     n, seen = 150, np.zeros(40)
     draws = None

@@ -149,6 +149,7 @@ def test_accuracies_by_group_hold_where_one_predicted_class_has_most_of_the_labe
     assert ((low <= truth) & (truth <= high)).all()
 
 
+@pytest.mark.slow
 def test_sites_of_one_predicted_class_are_more_alike_than_predicted_classes_of_one_site(monkeypatch):
     by_class, by_site = session(ba.LeastAccurate()), session(ba.LeastAccurate(by="site"))
     asked = [(by_class, SITES), (by_site, ba.GroupAccuracy())]
@@ -244,6 +245,7 @@ def test_an_accuracy_that_is_refused_is_pointed_to_the_question_that_answers_it(
     assert a.result(question=same).labels_used == 30
 
 
+@pytest.mark.slow
 def test_the_best_system_is_asked_of_a_sessions_own_cells_without_naming_systems():
     """Which systems there are the question knows from the pool; a session on a measure asks for it beforehand."""
     binary = (POOL.classes[POOL.predictions] == "a").astype(int)

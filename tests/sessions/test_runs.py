@@ -56,6 +56,7 @@ def test_a_record_followed_at_once_leads_to_the_same_session(case, tmp_path, one
     assert_same(ba.resume(path, pool), together)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["arms", "rounds of arms", "belief", "passive"])
 def test_so_do_labels_of_named_annotators(case, tmp_path, one_by_one, monkeypatch):
     path = tmp_path / "run.db"

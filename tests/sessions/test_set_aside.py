@@ -246,6 +246,7 @@ class TestWhatTheyCouldBe:
         said = f"would be if all of them were {kinds[0]}, {first}; if all of them were {kinds[1]}, {second}."
         assert said in a.result().summary()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["groups", "accuracy", "rate"])
     def test_they_are_labels_from_which_like_items_are_learned(self, kind):
         """Where nobody labels the errors, many of the items that nobody asked for are errors, too."""

@@ -81,6 +81,7 @@ def test_a_session_goes_on_from_a_snapshot_as_if_it_had_followed_all(case, tmp_p
     assert a.ask(3).ids.tolist() == ba.resume(tmp_path / "copy.db", pool).ask(3).ids.tolist()
 
 
+@pytest.mark.slow
 @every_case
 def test_corrections_start_before_the_label_was_told(case, tmp_path, often, followed):
     path, (pool, *_, labels) = tmp_path / "run.db", CASES[case]

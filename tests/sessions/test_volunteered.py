@@ -89,14 +89,14 @@ def test_labels_of_positive_items_alone_are_spoken_of(world, question):
     assert (UNLIKE in said) == (question not in MEASURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("measure", "chosen"),
     [
         ("f1", errors),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in [(["recall", "accuracy"], errors), ("f1", hidden_positives), ("rate", positives)]
-        ),
+        (["recall", "accuracy"], errors),
+        ("f1", hidden_positives),
+        ("rate", positives),
         ("f1", first_of_another_score),
     ],
     ids=["f1-errors", "two-errors", "f1-hidden", "rate-positives", "f1-another-score"],
@@ -125,6 +125,7 @@ def test_measures_learn_nothing_from_labels_that_something_chose_which_tells_of_
     assert chance_of_holding(as_random) < 5e-3
 
 
+@pytest.mark.slow
 def test_what_they_say_counts_all_the_same(world):
     told = np.flatnonzero(world[1])[:-3]
     result = result_after(world, ba.Rate(), told)
@@ -155,6 +156,7 @@ def test_a_campaign_goes_on_as_it_was(world, engine, tmp_path):
     np.testing.assert_array_equal(again.ask(10).ids, a.ask(10).ids)
 
 
+@pytest.mark.slow
 def test_items_are_chosen_by_what_was_asked_for(world, monkeypatch):
     """Sixty positives of whatever score send the belief to where no others are."""
     pool, label = world

@@ -68,6 +68,7 @@ def test_a_thinned_belief_keeps_its_members_and_some_of_their_particles():
         assert (times <= there).all()
 
 
+@pytest.mark.slow
 def test_ends_of_a_high_level_take_more_draws():
     """Of 256 draws those of .999 are the outermost ones, a seventh too near; ends of .95 are as well known."""
     session, levels = told(), (0.95, 0.999)
@@ -104,6 +105,7 @@ def test_blocks_are_alike_and_none_is_left_over():
         assert max(sizes) <= 1.3 * (1 + last / PART)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("measure", "classes"), [("f1", 2), ("f1_macro", 3)])
 def test_only_measures_of_two_outcomes_are_drawn_roughly(measure, classes, monkeypatch):
     rough = []

@@ -65,9 +65,8 @@ def test_mean_losses_are_unbiased_at_whole_batches_and_in_part(kind, design):
     assert (np.abs(values.mean(0) - study.truth[1:3]) < 3.5 * error).all()
 
 
-@pytest.mark.parametrize(
-    "kind", ["shuffled", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("good", "right"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["shuffled", "good", "right"])
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_intervals_hold_the_truth_as_often_as_they_promise(kind, design):
     """At least 0.95 less 3.5 standard errors of a share of the campaigns, and no less than 0.93 on average."""
@@ -124,6 +123,7 @@ def test_a_batch_that_the_last_budget_ends_is_a_whole_one(design):
     np.testing.assert_array_equal(longer.intervals[design], whole.intervals[design])
 
 
+@pytest.mark.slow
 def test_a_seed_decides_a_study():
     pool, labels = made("good")
     options = {"designs": "passive", "budgets": [25, 50], "repeats": 5, "batch": 50}  # of a known program

@@ -328,6 +328,7 @@ def test_progress_goes_to_standard_error_and_only_if_wanted(capsys):
     assert "campaigns" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 3])  # campaigns run side by side, for every thread as many
 def test_progress_counts_the_campaigns_that_were_asked_for(repeats, capsys):
     options = SHORT | {"designs": ["random", "random_group"], "repeats": repeats, "progress": True}
@@ -473,6 +474,7 @@ def test_a_ranked_list_is_refused_with_what_to_pass():
         ba.simulate(ranked, labels, ba.PrecisionCurve())
 
 
+@pytest.mark.slow
 def test_a_study_can_be_pickled_and_copied_after_its_intervals_were_looked_at():
     designs = {"flat": ("thompson", "uninformative"), "scores": ("random", "learned")}
     study = ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs=designs, **SHORT)

@@ -400,6 +400,7 @@ def test_why_an_answer_was_not_taken_can_be_read(browser):
     assert session.labelled[1].tolist() == [42]
 
 
+@pytest.mark.slow
 def test_answers_wait_for_a_journal_that_cannot_be_written(run, browser, monkeypatch):
     append, session = Journal.append, files.reopen(run, None)
 
@@ -452,6 +453,7 @@ def test_bounds_in_an_empty_field_can_be_read_in_the_dark(browser):
             assert (lighter + 0.05) / (darker + 0.05) > 4.5
 
 
+@pytest.mark.slow
 def test_numbers_are_taken_as_people_write_them_or_not_at_all(browser):
     session = ba.assess(ba.Pool(predictions=[7.5] * 20, bounds=(0, np.inf)), ba.Metric("mae"))
     written = {"4,5": 4.5, "4.5": 4.5, "1e1": 10, "0,125": 0.125, ".5": 0.5, "1,2345": 1.2345, "12": 12, "5,": 5}
@@ -610,6 +612,7 @@ def test_a_note_stays_with_its_item_when_its_field_is_left(browser):
     assert session.labelled[1].tolist() == ["a"]
 
 
+@pytest.mark.slow
 def test_what_is_searched_and_not_chosen_is_asked_about(browser):
     names = [f"class {i:02}" for i in range(90)]
     pool = ba.Pool(predictions=[f"{name};class 00" for name in names[1:]], multilabel=True)
@@ -678,6 +681,7 @@ def test_the_page_works_by_the_keyboard_alone_on_phones_and_in_the_dark(browser)
             assert (lighter + 0.05) / (darker + 0.05) > 7
 
 
+@pytest.mark.slow
 def test_the_next_item_is_painted_within_a_tenth_of_a_second(browser):
     session = ba.assess(ba.Pool(predictions=["a", "b"] * 500), ba.GroupAccuracy(), design="random")
     with served(session) as address:
