@@ -7,7 +7,7 @@ DOCS := $(VENV)/docs
 # $(call install,ENVIRONMENT,WHAT): uv takes a fifth of pip's time; pip installs where it has an index of its own, or uv fails.
 define install
 @echo "Installing $(2) in $(1) ..."
-@{ ! $(1)/bin/python -m pip config list | grep -q '\.index-url=' && $(1)/bin/python -m pip install --quiet uv && \
+@{ ! $(1)/bin/python -m pip config list | grep -q '\.index' && $(1)/bin/python -m pip install --quiet uv && \
 UV_HTTP_RETRIES=1 $(1)/bin/python -m uv pip install --quiet --python $(1)/bin/python $(2); } || \
 $(1)/bin/python -m pip install --quiet $(2)
 endef

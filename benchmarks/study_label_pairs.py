@@ -22,11 +22,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from _campaign_rows import scored
 from _rows import Rows, add_row_options, read_rows, sharded, without_row
 
 import bayes_assess as ba
 
-ANSWERS, BATCH, MISS = (100, 300, 900), 10, 2 / (1 - 0.95)
+ANSWERS, BATCH = (100, 300, 900), 10
 TRAINED, MET, CLASSES = (150, 1500), (600, 4000), (3, 12)
 ASKED = ("items", "pairs")
 MEASURES = {
@@ -42,6 +43,15 @@ class Made(NamedTuple):
     items: ba.Pool
     pairs: ba.Pool
     labels: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, names: list[str], labels: np.ndarray) -> Made:
+        """Make both pools from the scores of all classes, (M, C)."""
+        items = ba.Pool(scores=scores, classes=names, multilabel=True)
+        predictions = items.indicators.astype(int).ravel()
+        groups = {"class": np.tile(names, len(scores))}
+        pairs = ba.Pool(scores=scores.ravel(), predictions=predictions, classes=[0, 1], groups=groups)
+        return cls(items, pairs, labels)
 
 
 def made(seed: int, number: int) -> Made:
@@ -80,14 +90,7 @@ def made(seed: int, number: int) -> Made:
         said = kinds[rng.integers(len(kinds))].fit(x[:n_trained], y[:n_trained]).predict_proba(x[n_trained:])
     scores = np.stack([part[:, 1] for part in said], axis=1) if isinstance(said, list) else np.asarray(said)
     names = [f"class {c}" for c in range(scores.shape[1])]
-    items = ba.Pool(scores=scores, classes=names, multilabel=True)
-    pairs = ba.Pool(
-        scores=scores.ravel(),
-        predictions=items.indicators.astype(int).ravel(),
-        classes=[0, 1],
-        groups={"class": np.tile(names, len(scores))},
-    )
-    return Made(items, pairs, y[n_trained:])
+    return Made.of(scores, names, y[n_trained:])
 
 
 def campaign(one: Made, measure: str, asked: str, seed: int) -> list[list[float]]:
@@ -101,10 +104,8 @@ def campaign(one: Made, measure: str, asked: str, seed: int) -> list[list[float]
             ids = session.ask(min(BATCH, answers // each - session.labels_used)).ids
             session.tell(ids, labels[ids])
         result = session.result()
-        low, high = map(float, np.ravel(result.interval))
-        outside = max(low - truth, truth - high, 0.0)
-        error = float(np.ravel(result.estimate)[0]) - truth
-        found.append([error**2, high - low, high - low + MISS * outside, float(outside < 1e-9)])
+        held, width, score = scored(*np.ravel(result.interval), truth)
+        found.append([(float(np.ravel(result.estimate)[0]) - truth) ** 2, width, score, held])
     return found
 
 

@@ -3,25 +3,14 @@
 import numpy as np
 import pytest
 import study_label_pairs
-from study_label_pairs import FIGURES, MEASURES, campaign, made
-
-import bayes_assess as ba
+from study_label_pairs import FIGURES, MEASURES, Made, campaign, made
 
 
 @pytest.fixture(scope="module")
 def small():
     """A pool of the study, cut to 60 items."""
     one = made(1, 0)
-    labels, items = one.labels[:60], one.items
-    names = list(items.classes)
-    scores = np.asarray(items.scores)[:60]
-    pairs = ba.Pool(
-        scores=scores.ravel(),
-        predictions=items.indicators[:60].ravel().astype(int),
-        classes=[0, 1],
-        groups={"class": np.tile(names, 60)},
-    )
-    return study_label_pairs.Made(ba.Pool(scores=scores, classes=names, multilabel=True), pairs, labels)
+    return Made.of(np.asarray(one.items.scores)[:60], list(one.items.classes), one.labels[:60])
 
 
 @pytest.mark.parametrize("measure", MEASURES)
